@@ -9,7 +9,9 @@ use std::hint::black_box;
 use wifair_core::{
     Ac, ConnectionId, FiveTuple, FlowId, Packet, Rate, SackBlocks, StationId, TCP, TcpFlags, Time,
 };
-use wifair_queue::{Direction, Exchange, Flows, FlowsSpec, Grant, Outcome, Port, PortSpec, SchemeSpec, View};
+use wifair_queue::{
+    Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Outcome, Port, PortSpec, SchemeSpec, View,
+};
 
 const FLOWS: u32 = 20;
 
@@ -81,14 +83,18 @@ impl Bench {
         packet.ack = self.number.wrapping_mul(1460);
         let flow = FlowId((packet.tuple.source - 1000) % FLOWS);
         let view = View { flows: &self.flows, links: &[] };
-        self.port.offer(&packet, flow, StationId(0), self.now, view);
+        self.port.enqueue(Ac::BestEffort, &packet, flow, StationId(0), self.now, || view);
     }
 
     #[inline]
     fn serve(&mut self) {
         self.now += Time::from_us(100);
         let view = View { flows: &self.flows, links: &[] };
-        let departure = self.port.take(&Grant::ANY, self.now, view).expect("something is queued");
+        let departure = self
+            .port
+            .dequeue(&Grant::ANY, self.now, || view)
+            .map(Departure::from)
+            .expect("something is queued");
         let exchange = || Exchange {
             outcome: Outcome::Delivered,
             packets: std::slice::from_ref(&departure.packet),
@@ -101,7 +107,7 @@ impl Bench {
             overhead: Time::ZERO,
             service: Time::from_us(1000),
         };
-        self.port.finish(&departure, black_box(Outcome::Delivered), self.now, view, exchange);
+        self.port.complete(&departure, black_box(Outcome::Delivered), self.now, || view, exchange);
     }
 }
 

@@ -35,7 +35,7 @@ mod schemes;
 
 pub use ack_filter::{Place, Thinning};
 pub use buffer::{
-    Arrival, Buffer, Count, Departure, Filter, Freed, Indexes, Pick, Placed, Pool, QueueId, SlotId,
+    Arrival, Buffer, Count, Departure, Dequeued, Filter, Freed, Indexes, Pick, Placed, Pool, QueueId, SlotId,
 };
 pub use congestion::Signal;
 pub use external::{ExternalScheme, Maker};

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Ac, FlowId, LogHistogram, Packet, Rng, SpecError, StationId, Time};
 
-use crate::buffer::{Arrival, Buffer, Count, Departure, Freed};
+use crate::buffer::{Buffer, Count, Departure, Dequeued, Freed};
 use crate::journal::Journal;
 use crate::journaled::Journaled;
 use crate::limit::LimitControl;
@@ -120,14 +120,13 @@ impl PortSpec {
 /// [`Flows`](crate::Flows) as view.
 #[repr(C)] // as in `Buffer`
 pub struct Port {
-    /// True if every decision is a shortcut, no hook is called, and the buffer is plain ([`Buffer::is_plain`]). Recomputed by
-    /// [`Port::review`].
-    ordinary: bool,
-    /// The same of a buffer that also keeps an order by station ([`Buffer::is_by_station`]).
+    /// True if every decision is a shortcut, nothing is observed, and the buffer has only its order and its counters: the short
+    /// paths apply. Recomputed by [`Port::review`], like the next two.
+    plain: bool,
+    /// The same with an order by station as the only index.
     by_station: bool,
-    /// True if nobody observes what becomes of packets and the head is the first to leave, whatever the indexes. Recomputed with
-    /// them.
-    quiet: bool,
+    /// Whether anything observes what becomes of packets, or calls may move the tick.
+    observed: bool,
     /// Whether the scheme or the limit controller observes exchanges.
     looks_at_exchanges: bool,
     hooks: Hooks,
@@ -156,8 +155,7 @@ impl Port {
         }
     }
 
-    /// Like [`Port::new`], for several access categories: packets arrive by [`Port::offer_in`] and leave to a grant for their
-    /// category. For schemes with [`Scheme::serves_categories`].
+    /// Like [`Port::new`], for several access categories: a packet leaves to a grant for its category. For schemes with [`Scheme::serves_categories`].
     pub fn for_categories(spec: &PortSpec, seed: u64, label: &str) -> Port {
         Port::for_categories_with_scheme(spec, spec.scheme.build(), seed, label)
     }
@@ -198,9 +196,9 @@ impl Port {
             scheme,
             rng: Rng::stream(seed, label, "scheme"),
             wait_below: LogHistogram::new(),
-            ordinary: false,
+            plain: false,
             by_station: false,
-            quiet: false,
+            observed: true,
         }
         .reviewed()
     }
@@ -210,12 +208,14 @@ impl Port {
         self
     }
 
-    /// Recomputes whether the fast paths apply. Called after every change of what the port must ask before it acts.
+    /// Recomputes which paths apply. Called after every change of what the port must ask before it acts.
     fn review(&mut self) {
-        let observes = self.looks_at_exchanges || self.hooks.transmission || self.hooks.moves_tick;
-        self.quiet = self.shortcuts.release_head && !observes && self.buffer.is_quiet();
-        let asks_nobody = self.quiet && self.shortcuts == Shortcuts::ALL;
-        self.ordinary = asks_nobody && self.buffer.is_plain();
+        self.observed = self.looks_at_exchanges
+            || self.hooks.transmission
+            || self.hooks.moves_tick
+            || self.buffer.freed_mut().is_some();
+        let asks_nobody = self.shortcuts == Shortcuts::ALL && !self.observed;
+        self.plain = asks_nobody && self.buffer.is_plain();
         self.by_station = asks_nobody && self.buffer.is_by_station();
     }
 
@@ -242,19 +242,53 @@ impl Port {
         }
     }
 
-    /// Whether [`Port::take_freed`] would pass any packet.
-    #[inline]
-    pub fn has_freed(&self) -> bool {
-        self.buffer.has_freed()
+    /// Whether calls may have consequences for their caller, to be looked for after each: they may change [`Port::next_tick`],
+    /// [`Port::take_freed`] may pass packets, or times of exchanges and transmissions are to be computed.
+    #[inline(always)]
+    pub fn is_observed(&self) -> bool {
+        self.observed
     }
 
-    /// Offers a packet for transmission to `station`.
-    pub fn offer(&mut self, packet: &Packet, flow: FlowId, station: StationId, now: Time, view: View) {
-        self.offer_in(Ac::BestEffort, packet, flow, station, now, view);
+    /// Whether the last call has consequences for its caller, other than reports.
+    pub fn has_news(&self) -> bool {
+        self.observed && (self.hooks.moves_tick || self.buffer.has_freed())
     }
 
-    /// Like [`Port::offer`], for a packet of access category `ac`.
-    pub fn offer_in(
+    /// Offers a packet of access category `ac` for transmission to `station`. `view` is called if the scheme is asked. Returns
+    /// [`Port::is_observed`].
+    #[inline(always)] // into the two callers through which all packets arrive
+    pub fn enqueue<'v>(
+        &mut self,
+        ac: Ac,
+        packet: &Packet,
+        flow: FlowId,
+        station: StationId,
+        now: Time,
+        view: impl FnOnce() -> View<'v>,
+    ) -> bool {
+        if self.plain {
+            self.buffer.advance(now);
+            let arrival = self.buffer.arrival(packet, flow, station, ac);
+            self.buffer.append_or_drop_plainly(arrival);
+            return false;
+        }
+        if self.by_station {
+            self.enqueue_by_station(ac, packet, flow, station, now);
+            return false;
+        }
+        self.enqueue_generally(ac, packet, flow, station, now, view());
+        self.observed
+    }
+
+    #[inline(never)]
+    fn enqueue_by_station(&mut self, ac: Ac, packet: &Packet, flow: FlowId, station: StationId, now: Time) {
+        self.buffer.advance(now);
+        let arrival = self.buffer.arrival(packet, flow, station, ac);
+        self.buffer.append_or_drop_by_station(arrival);
+    }
+
+    #[inline(never)]
+    fn enqueue_generally(
         &mut self,
         ac: Ac,
         packet: &Packet,
@@ -263,12 +297,6 @@ impl Port {
         now: Time,
         view: View,
     ) {
-        if self.ordinary {
-            return self.append(ac, packet, flow, station, now);
-        }
-        if self.by_station {
-            return self.append_by_station(ac, packet, flow, station, now);
-        }
         self.buffer.advance(now);
         let arrival = self.buffer.arrival(packet, flow, station, ac);
         let full = self.buffer.is_full();
@@ -277,113 +305,76 @@ impl Port {
         } else if self.shortcuts.tail_drop && full {
             let _placed = self.buffer.refuse(arrival, Refusal::TailDrop);
         } else {
-            self.ask_scheme(arrival, now, view);
+            let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
+            let _placed = self.scheme.enqueue(arrival, &mut self.buffer, &mut cx);
+            self.watch(now);
         }
     }
 
-    fn ask_scheme(&mut self, arrival: Arrival, now: Time, view: View) {
-        let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
-        let _placed = self.scheme.enqueue(arrival, &mut self.buffer, &mut cx);
-        self.watch(now);
+    /// Hands the next packet to the MAC. May return `None` with packets queued: ask again after an arrival, an exchange or a
+    /// tick.
+    #[inline(always)] // the packet is copied once
+    pub fn dequeue<'v>(
+        &mut self,
+        grant: &Grant,
+        now: Time,
+        view: impl FnOnce() -> View<'v>,
+    ) -> Option<Dequeued<'_>> {
+        let grant = *grant; // only a function that is called needs it in memory
+        if self.plain && (grant.is_any() || self.buffer.head_goes(&grant)) {
+            self.buffer.advance(now);
+            return self.buffer.release_head_plainly();
+        }
+        if self.by_station
+            && grant.gathers
+            && grant.station_limit.is_none()
+            && let Some(station) = grant.station
+        {
+            self.buffer.advance(now);
+            return self.buffer.release_of_station(station, grant.max_bytes);
+        }
+        self.dequeue_generally(&{ grant }, now, view())
     }
 
-    /// Dequeues the next packet for the MAC. May return `None` with packets queued: ask again after an offer, an exchange or a
-    /// tick.
-    #[inline(always)]
-    pub fn take(&mut self, grant: &Grant, now: Time, view: View) -> Option<Departure> {
+    #[inline(never)]
+    fn dequeue_generally(&mut self, grant: &Grant, now: Time, view: View) -> Option<Dequeued<'_>> {
         self.buffer.advance(now);
         if self.buffer.is_empty() {
             return None;
         }
-        if self.ordinary {
-            let departure = self.buffer.release_head_plainly(grant);
-            if !self.buffer.is_plain() {
-                self.review(); // an order by station is kept from now on
+        let slot = if self.shortcuts.release_head {
+            let slot = self.buffer.depart_head(grant);
+            if self.plain {
+                self.review(); // an order by station may be kept from now on
             }
-            return departure;
-        }
-        if self.shortcuts.release_head {
-            return self.buffer.release_head(grant);
-        }
-        let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
-        let departure = self.scheme.dequeue(grant, &mut self.buffer, &mut cx);
-        self.watch(now);
-        departure
+            slot
+        } else {
+            let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
+            let departure = self.scheme.dequeue(grant, &mut self.buffer, &mut cx);
+            self.watch(now);
+            departure.map(|_| self.buffer.released())
+        };
+        slot.map(|slot| self.buffer.dequeued(slot))
     }
 
-    /// Whether the fast paths apply: [`Port::append`], [`Port::take_head`] and [`Port::settle`] are equivalent to
-    /// [`Port::offer_in`], [`Port::take`] and [`Port::finish`].
-    pub fn is_ordinary(&self) -> bool {
-        self.ordinary
-    }
-
-    /// Fast path of [`Port::offer_in`] for an ordinary port.
-    #[inline(always)] // into the two callers through which all packets arrive
-    pub fn append(&mut self, ac: Ac, packet: &Packet, flow: FlowId, station: StationId, now: Time) {
-        self.buffer.advance(now);
-        let arrival = self.buffer.arrival(packet, flow, station, ac);
-        self.buffer.append_or_drop_plainly(arrival);
-    }
-
-    /// Whether this is a quiet port that is not ordinary: [`Port::append_by_station`] and [`Port::take_by_station`] are equivalent to
-    /// [`Port::offer_in`] and [`Port::take`].
-    pub fn is_by_station(&self) -> bool {
-        self.by_station
-    }
-
-    /// Fast path of [`Port::offer_in`] for a buffer with an order by station.
-    #[inline(never)] // less than a call of `offer_in`
-    pub fn append_by_station(
+    /// Ends a packet's service by the MAC, all its attempts included. `exchange` is called only if something observes
+    /// exchanges.
+    #[inline(always)]
+    pub fn complete<'a, 'v>(
         &mut self,
-        ac: Ac,
-        packet: &Packet,
-        flow: FlowId,
-        station: StationId,
+        departure: &Departure,
+        outcome: Outcome,
         now: Time,
+        view: impl FnOnce() -> View<'v>,
+        exchange: impl FnOnce() -> Exchange<'a>,
     ) {
-        self.buffer.advance(now);
-        let arrival = self.buffer.arrival(packet, flow, station, ac);
-        self.buffer.append_or_drop_by_station(arrival);
-    }
-
-    /// Fast path of [`Port::take`] for an ordinary port, with a grant that admits any packet.
-    #[inline(always)] // the packet is copied once
-    pub fn take_head(&mut self, now: Time) -> Option<Departure> {
-        self.buffer.advance(now);
-        self.buffer.release_any_head_plainly()
-    }
-
-    /// The same for a quiet port.
-    #[inline(always)] // as above
-    pub fn take_any_head(&mut self, now: Time) -> Option<Departure> {
-        self.buffer.advance(now);
-        self.buffer.release_any_head()
-    }
-
-    /// Fast path of [`Port::take`] for an ordinary port all of whose packets are for one station, with a grant for that station.
-    #[inline(always)] // the packet is copied once
-    pub fn take_short_head(&mut self, max_bytes: u32, now: Time) -> Option<Departure> {
-        self.buffer.advance(now);
-        self.buffer.release_short_head_plainly(max_bytes)
-    }
-
-    /// Fast path of [`Port::take`] for a buffer with an order by station, with a grant for a station that gathers.
-    #[inline(always)] // the packet is copied once
-    pub fn take_by_station(&mut self, station: StationId, max_bytes: u32, now: Time) -> Option<Departure> {
-        self.buffer.advance(now);
-        self.buffer.release_of_station(station, max_bytes)
-    }
-
-    /// Whether nobody observes what becomes of packets and the head is the first to leave: [`Port::settle`] is equivalent to
-    /// [`Port::finish`] and [`Port::take_any_head`] to [`Port::take`].
-    pub fn is_quiet(&self) -> bool {
-        self.quiet
-    }
-
-    /// Fast path of [`Port::finish`] for a quiet port.
-    #[inline]
-    pub fn settle(&mut self, departure: &Departure, outcome: Outcome) {
         self.buffer.finish(departure, outcome);
+        if self.observed {
+            self.buffer.free(&departure.packet);
+            if self.looks_at_exchanges {
+                self.tell(&exchange(), now, view());
+            }
+        }
     }
 
     /// Whether the scheme selects the station to which the MAC sends next.
@@ -424,29 +415,13 @@ impl Port {
         }
     }
 
-    /// Whether the scheme or the limit controller observes exchanges.
+    /// Whether the scheme, the limit controller or a journal observes exchanges.
     pub fn watches_exchanges(&self) -> bool {
         self.looks_at_exchanges
     }
 
-    /// Ends a packet's service by the MAC, all its attempts included. `exchange` is called only if something observes
-    /// exchanges.
-    pub fn finish<'a>(
-        &mut self,
-        departure: &Departure,
-        outcome: Outcome,
-        now: Time,
-        view: View,
-        exchange: impl FnOnce() -> Exchange<'a>,
-    ) {
-        self.buffer.finish(departure, outcome);
-        self.buffer.free(&departure.packet);
-        if self.looks_at_exchanges {
-            self.tell(&exchange(), now, view);
-        }
-    }
-
     /// Notifies the limit controller first, so the scheme acts under the new limit.
+    #[inline(never)]
     fn tell(&mut self, exchange: &Exchange, now: Time, view: View) {
         self.buffer.advance(now);
         if let Some(control) = &mut self.control
@@ -506,14 +481,8 @@ impl Port {
         self.hooks
     }
 
-    /// Whether any call may change [`Port::next_tick`].
-    #[inline]
-    pub fn moves_tick(&self) -> bool {
-        self.hooks.moves_tick
-    }
-
-    /// When [`Port::tick`] is due for the scheme or the limit controller. Ask again after a tick, after a change of scheme and,
-    /// if [`Port::moves_tick`], after every call.
+    /// When [`Port::tick`] is due for the scheme or the limit controller. Ask again after a tick, after a change of scheme and
+    /// after every call that [`Port::has_news`].
     pub fn next_tick(&self) -> Option<Time> {
         let of_scheme = if self.hooks.tick { self.scheme.next_tick() } else { None };
         let of_limit = self.control.as_ref().and_then(|control| control.next_tick());
@@ -618,22 +587,20 @@ mod tests {
 
     use super::*;
     use crate::flows::{Flows, FlowsSpec};
+    use crate::words::StationLimit;
 
     proptest! {
         #[test]
-        fn the_short_ways_do_what_the_general_ones_do(
+        fn the_short_paths_do_what_the_general_one_does(
             limit_packets in 1u32..8,
             moved in 1u32..8,
             limit_counts_in_service in any::<bool>(),
-            scheme in prop::sample::select(vec!["droptail", "ack-pushout", "adaptive-pushout", "spm-af"]),
             steps in prop::collection::vec((0u8..8, 0u32..3, 0u32..3_000, 0u64..1_000), 1..200),
         ) {
-            let scheme = SchemeSpec::all().iter().find(|spec| spec.name() == scheme).unwrap().clone();
-            let spec = PortSpec { limit_packets, limit_counts_in_service, scheme, ..PortSpec::default() };
+            let spec = PortSpec { limit_packets, limit_counts_in_service, ..PortSpec::default() };
             let mut ports = [(); 2].map(|()| Port::new(&spec, 1, "ap"));
-            let is_plain = spec.scheme.name() == "droptail";
-            prop_assert_eq!((ports[0].quiet, ports[0].ordinary), (true, is_plain));
-            (ports[1].quiet, ports[1].ordinary) = (false, false); // the general paths alone
+            prop_assert!(ports[0].plain);
+            (ports[1].plain, ports[1].observed) = (false, true);
             let flows = Flows::new(&FlowsSpec::default());
             let view = View { flows: &flows, links: &[] };
             let mut in_service: Vec<[Departure; 2]> = vec![];
@@ -647,43 +614,35 @@ mod tests {
                         let payload_bytes = if is_ack { 0 } else { size };
                         let packet = Packet { tuple, payload_bytes, flags, ..Packet::default() };
                         for port in &mut ports {
-                            port.offer(&packet, FlowId(flow), StationId(flow as u16), now, view);
+                            port.enqueue(Ac::BestEffort, &packet, FlowId(flow), StationId(flow as u16), now, || view);
                         }
                     }
                     4 | 5 => {
+                        let pending = [Time::from_us(us); 3];
                         let grant = Grant {
                             station: (us % 2 == 0).then_some(StationId(flow as u16)),
                             max_bytes: if what == 4 { u32::MAX } else { size },
                             gathers: us % 4 == 0,
+                            station_limit: (us % 5 == 0)
+                                .then_some(StationLimit { pending: &pending, below: Time::from_us(500) }),
                             ..Grant::ANY
                         };
-                        let [short, general] = ports.each_mut().map(|port| match grant.station {
-                            _ if us % 3 == 0 && port.ordinary => port.take_head(now),
-                            _ if us % 3 == 0 && port.quiet => port.take_any_head(now),
-                            _ if us % 3 == 0 => port.take(&Grant::ANY, now, view),
-                            None if port.ordinary => port.take_short_head(grant.max_bytes, now),
-                            Some(station) if port.by_station && grant.gathers => {
-                                port.take_by_station(station, grant.max_bytes, now)
-                            }
-                            _ => port.take(&grant, now, view),
-                        });
+                        let grant = if us % 3 == 0 { Grant::ANY } else { grant };
+                        let [short, general] = ports.each_mut().map(|port| port.dequeue(&grant, now, || view).map(Departure::from));
                         prop_assert_eq!(format!("{short:?}"), format!("{general:?}"));
                         in_service.extend(short.zip(general).map(|(short, general)| [short, general]));
                     }
                     6 => {
                         for (port, departure) in ports.iter_mut().zip(in_service.pop().iter().flatten()) {
-                            match port.is_quiet() && us % 2 == 0 {
-                                true => port.settle(departure, Outcome::Delivered),
-                                false => port.finish(departure, Outcome::Delivered, now, view, || unreachable!()),
-                            }
+                            port.complete(departure, Outcome::Delivered, now, || view, || unreachable!());
                         }
                     }
                     _ => ports.iter_mut().for_each(|port| port.set_limit(moved, now)),
                 }
                 let [short, general] = ports.each_ref().map(|port| format!("{:?}", port.buffer));
                 prop_assert_eq!(short, general);
-                prop_assert_eq!((ports[0].quiet, ports[0].ordinary || ports[0].by_station), (true, is_plain));
-                prop_assert!(!(ports[1].quiet || ports[1].ordinary || ports[1].by_station));
+                prop_assert!(ports[0].plain || ports[0].by_station);
+                prop_assert!(!ports[1].plain && !ports[1].by_station);
             }
         }
     }

@@ -60,6 +60,12 @@ impl Grant<'_> {
     pub const ANY: Grant<'static> =
         Grant { ac: Ac::BestEffort, station: None, max_bytes: u32::MAX, gathers: false, station_limit: None };
 
+    /// Whether any packet may go.
+    #[inline(always)]
+    pub(crate) fn is_any(&self) -> bool {
+        self.station.is_none() && self.max_bytes == u32::MAX && self.station_limit.is_none()
+    }
+
     /// Whether a packet may go to the station.
     #[inline]
     pub fn admits(&self, station: StationId) -> bool {

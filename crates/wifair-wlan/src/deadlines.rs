@@ -118,10 +118,19 @@ impl Deadlines {
         self.next = now;
     }
 
+    /// Follows up on a call to the port of that number: sets its next tick, and schedules the output of what it has freed.
+    #[inline(always)] // most calls have no news
+    pub(crate) fn follow(&mut self, number: EdcafId, port: &mut Port, now: Time) {
+        if port.has_news() {
+            self.set_tick(number, port.next_tick(), now);
+            self.notify_freed(port, now);
+        }
+    }
+
     /// Schedules the output of what a call to `port` has freed, at once.
     #[inline(always)] // most ports free nothing
     pub(crate) fn follow_freed(&mut self, port: &mut Port, now: Time) {
-        if port.has_freed() {
+        if port.has_news() {
             self.notify_freed(port, now);
         }
     }

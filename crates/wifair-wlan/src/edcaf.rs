@@ -129,12 +129,17 @@ impl Edcaf {
 
     /// Loads the packet that the port returned, if any; returns whether there is a packet in service now.
     #[inline(always)]
-    pub(crate) fn load(&mut self, departure: Option<Departure>, phy: &BssTiming, now: Time) -> bool {
+    pub(crate) fn load(
+        &mut self,
+        departure: Option<impl Into<Departure>>,
+        phy: &BssTiming,
+        now: Time,
+    ) -> bool {
         let Some(departure) = departure else {
             self.departure = None;
             return false;
         };
-        let departure = self.departure.insert(departure);
+        let departure = self.departure.insert(departure.into());
         self.link = LinkId::of(self.role.is_ap, departure.station);
         self.psdu_bytes = phy.psdu_bytes(departure.packet.ip_bytes());
         self.taken_at = now;

@@ -6,7 +6,7 @@ mod live;
 mod reports;
 
 use wifair_core::{Ac, Class, Counters, FiveTuple, FlowId, Packet, Rate, StationId, Time};
-use wifair_queue::{Direction, Flows, Grant, Journal, Ledger, Outcome, Port, Reception};
+use wifair_queue::{Direction, Flows, Grant, Journal, Ledger, Outcome, Port, Reception, View};
 
 use crate::access_point::{AccessPoint, LinkTable};
 use crate::aggregation::Aggregation;
@@ -134,18 +134,10 @@ impl Nodes {
         station: StationId,
         now: Time,
     ) -> bool {
-        let table = if is_ap { self.ap.table() } else { &self.stations };
         let (port, edcaf) = parts(&mut self.categories, index);
-        if port.is_ordinary() {
-            port.append(edcaf.role().ac, packet, flow, station, now);
-        } else if port.is_by_station() {
-            port.append_by_station(edcaf.role().ac, packet, flow, station, now);
-        } else {
-            port.offer_in(edcaf.role().ac, packet, flow, station, now, table.view());
-            if !edcaf.asks() && port.moves_tick() {
-                self.deadlines.set_tick(edcaf.role().port, port.next_tick(), now);
-            }
-            self.deadlines.follow_freed(port, now);
+        let view = || if is_ap { self.ap.table().view() } else { self.stations.view() };
+        if port.enqueue(edcaf.role().ac, packet, flow, station, now, view) {
+            self.deadlines.follow(edcaf.role().port, port, now);
         }
         edcaf.asks()
     }
@@ -158,12 +150,13 @@ impl Nodes {
             return self.select_next_link(index, phy, now);
         }
         let (port, edcaf) = parts(&mut self.categories, index);
-        let table = if edcaf.role().is_ap { self.ap.table() } else { &self.stations };
-        take(port, edcaf, table, phy, &mut self.deadlines, now)
+        let is_ap = edcaf.role().is_ap;
+        let view = || if is_ap { self.ap.table().view() } else { self.stations.view() };
+        take(port, edcaf, view, phy, &mut self.deadlines, now)
     }
 
-    /// Fast path of [`Nodes::finish`] and [`Nodes::select_next`] after a successful exchange, if nothing observes what becomes of packets and
-    /// no link has an agreement. Returns `None` if it does not apply; else the function's TXOP limit if there is anything to send next.
+    /// [`Nodes::finish`] and [`Nodes::select_next`] after a successful exchange, if nothing observes the port and no link has an agreement.
+    /// Returns `None` otherwise; else the function's TXOP limit if there is anything to send next.
     #[inline(always)] // into the usual end of an exchange
     pub(crate) fn complete_unobserved(
         &mut self,
@@ -172,25 +165,14 @@ impl Nodes {
         now: Time,
     ) -> Option<Option<Time>> {
         let (port, edcaf) = parts(&mut self.categories, index);
-        if self.aggregation.is_some() {
+        if self.aggregation.is_some() || port.is_observed() {
             return None;
         }
-        if port.is_ordinary() {
-            port.settle(edcaf.departure(), Outcome::Delivered);
-            return Some(edcaf.load(port.take_head(now), phy, now).then(|| edcaf.role().txop_limit));
-        }
-        self.complete_in_order(index, phy, now)
-    }
-
-    /// [`Nodes::complete_unobserved`] for a port that is not ordinary.
-    #[inline(never)]
-    fn complete_in_order(&mut self, index: EdcafId, phy: &BssTiming, now: Time) -> Option<Option<Time>> {
-        let (port, edcaf) = parts(&mut self.categories, index);
-        if !port.is_quiet() {
-            return None;
-        }
-        port.settle(edcaf.departure(), Outcome::Delivered);
-        Some(edcaf.load(port.take_any_head(now), phy, now).then(|| edcaf.role().txop_limit))
+        let is_ap = edcaf.role().is_ap;
+        let view = || if is_ap { self.ap.table().view() } else { self.stations.view() };
+        port.complete(edcaf.departure(), Outcome::Delivered, now, view, || unreachable!("unobserved"));
+        let grant = Grant { ac: edcaf.role().ac, ..Grant::ANY };
+        Some(edcaf.load(port.dequeue(&grant, now, view), phy, now).then(|| edcaf.role().txop_limit))
     }
 
     /// Takes what is acknowledged, if the exchange has `succeeded`, and then what has reached its retry limit out of the service of a channel
@@ -219,12 +201,8 @@ impl Nodes {
             cost: edcaf.cost(),
         });
         edcaf.forget_failures();
-        if port.is_quiet() {
-            port.settle(edcaf.departure(), outcome);
-            return false;
-        }
         let table = if role.is_ap { self.ap.table() } else { &self.stations };
-        port.finish(edcaf.departure(), outcome, now, table.view(), || edcaf.exchange(outcome, now));
+        port.complete(edcaf.departure(), outcome, now, || table.view(), || edcaf.exchange(outcome, now));
         self.deadlines.follow_freed(port, now);
         false
     }
@@ -406,23 +384,18 @@ impl Nodes {
 
 /// Makes a free channel access function take a packet from its port, if there is one.
 #[inline(always)]
-fn take(
+fn take<'v>(
     port: &mut Port,
     edcaf: &mut Edcaf,
-    table: &LinkTable,
+    view: impl FnOnce() -> View<'v>,
     phy: &BssTiming,
     deadlines: &mut Deadlines,
     now: Time,
 ) -> bool {
-    if port.is_ordinary() {
-        return edcaf.load(port.take_head(now), phy, now);
-    }
-    let departure = port.take(&Grant { ac: edcaf.role().ac, ..Grant::ANY }, now, table.view());
-    if port.moves_tick() {
-        deadlines.set_tick(edcaf.role().port, port.next_tick(), now);
-    }
-    deadlines.follow_freed(port, now);
-    edcaf.load(departure, phy, now)
+    let grant = Grant { ac: edcaf.role().ac, ..Grant::ANY };
+    let is_loaded = edcaf.load(port.dequeue(&grant, now, view), phy, now);
+    deadlines.follow(edcaf.role().port, port, now);
+    is_loaded
 }
 
 /// A channel access function and its port.

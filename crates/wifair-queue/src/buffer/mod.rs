@@ -5,6 +5,7 @@ mod ages;
 mod bit_tree;
 mod by_queue;
 mod categories;
+mod departure;
 mod indexes;
 mod keyed;
 mod ledger;
@@ -21,12 +22,13 @@ mod takeover;
 
 use wifair_core::{Ac, Class, ConnectionId, FlowId, LogHistogram, Packet, Rng, StationId, Time};
 
+pub use departure::{Departure, Dequeued};
 use indexes::Index;
 pub use indexes::Indexes;
 pub use ledger::Count;
 pub(crate) use ledger::{Books, Fate, FlowRows, Row};
 pub(crate) use lists::Lists;
-pub use passage::{Arrival, Departure, Placed};
+pub use passage::{Arrival, Placed};
 pub use pools::{Filter, Pick, Pool};
 pub use queues::QueueId;
 pub use slots::SlotId;
@@ -57,6 +59,8 @@ pub struct Buffer {
     books: Books,
     sojourn: LogHistogram,
     index: Option<Box<Index>>,
+    /// Slot of the packet that a scheme has released last.
+    released: SlotId,
     /// Journal of exceptional events, if kept.
     journal: Option<Journal>,
     /// Packets that are gone and have not been taken, if that is reported.
@@ -85,6 +89,7 @@ impl Buffer {
             time_at_length: vec![0],
             length_since: Time::ZERO,
             sojourn: LogHistogram::new(),
+            released: SlotId::default(),
             journal: None,
             freed: None,
         }

@@ -3,8 +3,9 @@
 use wifair_core::{Class, LogHistogram, StationId, Time};
 
 use super::Buffer;
+use super::departure::{Departure, Dequeued};
 use super::ledger::{Books, Fate};
-use super::passage::{Arrival, Departure, Placed, Seal};
+use super::passage::{Arrival, Placed};
 use super::slots::{ASKED, Slot, SlotId};
 use crate::journal::PortEvent;
 use crate::words::{Eviction, Grant, Refusal};
@@ -199,103 +200,106 @@ impl Buffer {
     /// Like [`Buffer::release_head`], for a buffer with an order by station alone and a grant for `station` that gathers and has no other
     /// limit.
     #[inline(always)] // as below
-    pub(crate) fn release_of_station(&mut self, station: StationId, max_bytes: u32) -> Option<Departure> {
+    pub(crate) fn release_of_station(&mut self, station: StationId, max_bytes: u32) -> Option<Dequeued<'_>> {
         let Buffer { slots, index, .. } = self;
         let fits = |slot| slots.get(slot).packet.ip_bytes() <= max_bytes;
         let slot = index.as_mut().expect(ASKED).pop_of_station(station, fits)?;
         self.length_changes();
-        Some(self.depart(slot))
+        self.in_service += 1;
+        let old = self.slots.remove(slot);
+        count_departure(old, &mut self.books, &mut self.sojourn, self.now);
+        Some(Dequeued(old))
     }
 
-    /// Like [`Buffer::release_head`], for a plain buffer.
-    #[inline(always)] // packets of an A-MPDU leave in a loop, each copied once
-    pub(crate) fn release_head_plainly(&mut self, grant: &Grant) -> Option<Departure> {
-        if self.fits(self.slots.head()?, grant) {
-            return self.release_any_head_plainly();
-        }
-        if grant.gathers { self.release_gathered(grant) } else { None }
+    /// Whether a grant admits the head of a plain buffer.
+    #[inline(always)] // packets of an A-MPDU leave in a loop
+    pub(crate) fn head_goes(&self, grant: &Grant) -> bool {
+        self.slots.head().is_some_and(|head| self.fits(head, grant))
     }
 
-    /// Like `release_head_plainly`, with a grant that admits any packet of at most so many bytes.
+    /// Like [`Buffer::release_head`], for a plain buffer whose head goes.
     #[inline(always)] // as above
-    pub(crate) fn release_short_head_plainly(&mut self, max_bytes: u32) -> Option<Departure> {
-        let head = self.slots.head()?;
-        if self.slots.get(head).packet.ip_bytes() > max_bytes {
-            return None;
-        }
-        self.release_any_head_plainly()
-    }
-
-    /// Like [`Buffer::release_head`], for a quiet buffer and with a grant that admits any packet.
-    #[inline(always)] // the packet is copied once
-    pub(crate) fn release_any_head(&mut self) -> Option<Departure> {
-        if let (Some(index), Some(head)) = (&mut self.index, self.slots.head()) {
-            index.remove(&self.slots, head);
-        }
-        self.release_any_head_plainly()
-    }
-
-    /// The same for a plain buffer.
-    #[inline(always)] // as above
-    pub(crate) fn release_any_head_plainly(&mut self) -> Option<Departure> {
+    pub(crate) fn release_head_plainly(&mut self) -> Option<Dequeued<'_>> {
         let len = self.slots.len() as usize;
         let Buffer { now, .. } = *self;
         let old = self.slots.remove_head()?;
         self.time_at_length[len] += (now - self.length_since).as_ns();
         self.length_since = now;
         self.in_service += 1;
-        Some(departure(old, &mut self.books, &mut self.sojourn, now))
+        count_departure(old, &mut self.books, &mut self.sojourn, now);
+        Some(Dequeued(old))
+    }
+
+    /// The packet that has left a slot.
+    #[inline]
+    pub(crate) fn dequeued(&self, slot: SlotId) -> Dequeued<'_> {
+        Dequeued(self.slots.former(slot))
+    }
+
+    /// The slot of the packet that a scheme has released last.
+    pub(crate) fn released(&self) -> SlotId {
+        self.released
     }
 
     /// Hands a queued packet to the MAC.
     #[inline]
     pub fn release(&mut self, slot: SlotId) -> Departure {
+        self.depart(slot);
+        self.released = slot;
+        self.dequeued(slot).into()
+    }
+
+    #[inline]
+    fn depart(&mut self, slot: SlotId) {
         self.length_changes();
         if let Some(index) = &mut self.index {
             index.remove(&self.slots, slot);
         }
-        self.depart(slot)
-    }
-
-    #[inline]
-    fn depart(&mut self, slot: SlotId) -> Departure {
         self.in_service += 1;
-        departure(self.slots.remove(slot), &mut self.books, &mut self.sojourn, self.now)
+        count_departure(self.slots.remove(slot), &mut self.books, &mut self.sojourn, self.now);
     }
 
     /// Hands the packet at the head to the MAC if the grant admits it. If the port serves several access categories, that is
     /// the first packet of the grant's category.
     #[inline]
     pub fn release_head(&mut self, grant: &Grant) -> Option<Departure> {
+        let slot = self.depart_head(grant)?;
+        self.released = slot;
+        Some(self.dequeued(slot).into())
+    }
+
+    /// [`Buffer::release_head`] that leaves the packet where it was.
+    #[inline]
+    pub(crate) fn depart_head(&mut self, grant: &Grant) -> Option<SlotId> {
         let head = match &self.index {
             None => self.slots.head()?,
             Some(index) => index.head(&self.slots, grant.ac)?,
         };
         if self.fits(head, grant) {
-            return Some(self.release(head));
+            self.depart(head);
+            return Some(head);
         }
-        if grant.gathers { self.release_gathered(grant) } else { None }
+        if grant.gathers { self.depart_gathered(grant) } else { None }
     }
 
     /// Hands over the first packet for a station that the grant admits, wherever it is queued, if it fits.
     #[inline(never)]
-    fn release_gathered(&mut self, grant: &Grant) -> Option<Departure> {
+    fn depart_gathered(&mut self, grant: &Grant) -> Option<SlotId> {
         if self.slots.head().is_some_and(|head| self.admits(head, grant)) {
             return None; // it is the first, and too long
         }
         if grant.station.is_some() {
             self.keep_stations();
         }
-        let first = self.first_admitted(grant)?;
-        self.fits(first, grant).then(|| self.release(first))
+        let first = self.first_admitted(grant).filter(|&first| self.fits(first, grant))?;
+        self.depart(first);
+        Some(first)
     }
 }
 
-/// Creates the departure of a slot's packet and counts it.
-#[inline(always)] // the packet is copied once
-fn departure(old: &Slot, books: &mut Books, sojourn: &mut LogHistogram, now: Time) -> Departure {
-    let &Slot { flow, enqueued_at, station, class, .. } = old;
-    books.row(flow.index(), class).book(Fate::Dequeued, old.packet.ip_bytes());
-    sojourn.record_time(now - enqueued_at);
-    Departure { packet: old.packet, flow, enqueued_at, station, class, _seal: Seal }
+/// Counts a packet that leaves for the MAC.
+#[inline(always)] // into the few places where packets leave
+fn count_departure(old: &Slot, books: &mut Books, sojourn: &mut LogHistogram, now: Time) {
+    books.row(old.flow.index(), old.class).book(Fate::Dequeued, old.packet.ip_bytes());
+    sojourn.record_time(now - old.enqueued_at);
 }

@@ -1,6 +1,6 @@
-//! Arriving and departing packets.
+//! Arriving packets.
 
-use wifair_core::{Ac, Class, FlowId, Packet, StationId, Time};
+use wifair_core::{Ac, Class, FlowId, Packet, StationId};
 
 /// A packet that a scheme must place or refuse.
 ///
@@ -46,25 +46,3 @@ impl Arrival<'_> {
 #[derive(Debug)]
 #[must_use = "give it back to the port"]
 pub struct Placed(pub(super) ());
-
-/// A packet that has left the buffer for the MAC. Only a [`Buffer`] can create it.
-#[derive(Debug)]
-#[must_use = "the packet has left the buffer: send it"]
-#[repr(C)] // the packet comes first, so that it moves in one piece
-pub struct Departure {
-    /// The packet.
-    pub packet: Packet,
-    /// Its flow.
-    pub flow: FlowId,
-    /// When it was admitted.
-    pub enqueued_at: Time,
-    /// The station to which it goes.
-    pub station: StationId,
-    /// Its class.
-    pub class: Class,
-    /// Prevents other modules from creating one.
-    pub(super) _seal: Seal,
-}
-
-#[derive(Debug)]
-pub(super) struct Seal;

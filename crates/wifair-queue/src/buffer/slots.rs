@@ -9,7 +9,7 @@ pub(super) const ASKED: &str = "a scheme asks in needs() for the indexes that it
 pub(super) const NONE: u32 = u32::MAX;
 
 /// The slot of a queued packet, valid while it is queued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlotId(pub(super) u32);
 
 impl SlotId {
@@ -137,6 +137,12 @@ impl Slots {
         SlotId(id)
     }
 
+    /// The packet that was in a slot, until the next packet is added.
+    #[inline]
+    pub fn former(&self, id: SlotId) -> &Slot {
+        &self.slots[id.index()]
+    }
+
     /// Like [`Slots::remove`], for the head, if there is one.
     #[inline]
     pub fn remove_head(&mut self) -> Option<&Slot> {
@@ -151,7 +157,7 @@ impl Slots {
         if after == NONE {
             self.tail = NONE;
         }
-        self.slots.get(id as usize)
+        Some(vacant)
     }
 
     /// Removes a packet at any position. Its slot can be read until the next packet is added.

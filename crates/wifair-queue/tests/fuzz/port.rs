@@ -267,7 +267,7 @@ impl Watched {
             port.retire(gone);
         }
         let view = View { flows, links: &self.links };
-        port.offer_in(ac, &packet, flow, station, *now, view);
+        port.enqueue(ac, &packet, flow, station, *now, || view);
         self.offered.insert(packet.window_bytes, (packet, Place::Queued));
         self.compare(Some(packet.window_bytes));
         Ok(())
@@ -276,7 +276,7 @@ impl Watched {
     fn take(&mut self, grant: &Grant) {
         let before = self.queue();
         let view = View { flows: &self.flows, links: &self.links };
-        if let Some(departure) = self.port.take(grant, self.now, view) {
+        if let Some(departure) = self.port.dequeue(grant, self.now, || view).map(Departure::from) {
             let serial = departure.packet.window_bytes;
             assert!(before.contains(&serial), "{serial} leaves and was not queued");
             self.offered.get_mut(&serial).expect("queued").1 = Place::InService;
@@ -304,7 +304,7 @@ impl Watched {
             service: airtime + Time::from_us(300),
         };
         let view = View { flows: &self.flows, links: &self.links };
-        self.port.finish(&departure, outcome, self.now, view, || exchange);
+        self.port.complete(&departure, outcome, self.now, || view, || exchange);
     }
 
     fn receive(&mut self, packet: &Packet, flow: FlowId, airtime: Time) {

@@ -4,10 +4,10 @@ use crate::common;
 
 use common::{ack, cases, data, upward};
 use proptest::prelude::*;
-use wifair_core::{FlowId, Packet, Rate, StationId, Time};
+use wifair_core::{Ac, FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{
-    Direction, Exchange, Flows, FlowsSpec, Grant, Link, MpduOutcome, Outcome, Port, PortSpec, SchemeSpec,
-    StationLimit, Transmission, TransmittedMpdu, View,
+    Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Link, MpduOutcome, Outcome, Port, PortSpec,
+    SchemeSpec, StationLimit, Transmission, TransmittedMpdu, View,
 };
 
 const STATIONS: u16 = 3;
@@ -54,13 +54,13 @@ impl Ap {
         let packet = if is_upload(connection) { ack(connection, number) } else { data(connection, number) };
         let packet = Packet { window_bytes: *serial, ..packet };
         let flow = flows.observe(&packet, Direction::Down, *now, |flow| port.holds(flow));
-        port.offer(&packet, flow, station_of(connection), *now, View { flows, links });
+        port.enqueue(Ac::BestEffort, &packet, flow, station_of(connection), *now, || View { flows, links });
     }
 
     /// The next packet under a grant, which is delivered without any airtime.
     fn take(&mut self, grant: &Grant) -> Option<Packet> {
         let view = View { flows: &self.flows, links: &self.links };
-        let taken = self.port.take(grant, self.now, view)?;
+        let taken = self.port.dequeue(grant, self.now, || view).map(Departure::from)?;
         let exchange = || Exchange {
             outcome: Outcome::Delivered,
             packets: std::slice::from_ref(&taken.packet),
@@ -73,7 +73,7 @@ impl Ap {
             overhead: Time::ZERO,
             service: Time::from_us(100),
         };
-        self.port.finish(&taken, Outcome::Delivered, self.now, view, exchange);
+        self.port.complete(&taken, Outcome::Delivered, self.now, || view, exchange);
         Some(taken.packet)
     }
 

@@ -4,8 +4,8 @@ use crate::common;
 
 use common::{ack, cases, data};
 use proptest::prelude::*;
-use wifair_core::{Class, Ecn, FlowId, Packet, Rng, StationId, TcpFlags, Time};
-use wifair_queue::{Flows, FlowsSpec, Grant, Port, PortSpec, View};
+use wifair_core::{Ac, Class, Ecn, FlowId, Packet, Rng, StationId, TcpFlags, Time};
+use wifair_queue::{Departure, Flows, FlowsSpec, Grant, Port, PortSpec, View};
 
 /// What an arrival meets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -193,7 +193,10 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<(u8, u16)>) -> Result<()
             1 => data(2, now.as_ns() as u32),
             2 => ack(3, now.as_ns() as u32),
             _ => {
-                let got = port.take(&Grant::ANY, now, view).map(|departure| departure.packet);
+                let got = port
+                    .dequeue(&Grant::ANY, now, || view)
+                    .map(Departure::from)
+                    .map(|departure| departure.packet);
                 prop_assert_eq!(got.is_some(), !queue.is_empty(), "never idle with a packet queued");
                 if got.is_some() {
                     prop_assert_eq!(got, Some(queue.remove(0)));
@@ -233,7 +236,7 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<(u8, u16)>) -> Result<()
         refused += u64::from(enters.is_none() && !full);
         queue.extend(enters);
         arrived.extend(enters.map(|_| now));
-        port.offer(&packet, FlowId(0), StationId(0), now, view);
+        port.enqueue(Ac::BestEffort, &packet, FlowId(0), StationId(0), now, || view);
         prop_assert!(port.len() <= limit as usize, "the limit is kept");
         let buffer = port.buffer();
         let slots = std::iter::successors(buffer.head(), |&slot| buffer.after(slot));
@@ -326,10 +329,13 @@ fn the_steps_of_pie_by_hand() {
     };
     assert_eq!(step(&mut port, 1), 0.0);
     for number in 0..2 {
-        port.offer(&data(1, number), FlowId(0), StationId(0), Time::from_ms(15), view);
+        port.enqueue(Ac::BestEffort, &data(1, number), FlowId(0), StationId(0), Time::from_ms(15), || view);
     }
     assert_eq!(step(&mut port, 2), 0.0);
-    let departure = port.take(&Grant::ANY, Time::from_ms(45) - Time::from_us(1), view).unwrap();
+    let departure = port
+        .dequeue(&Grant::ANY, Time::from_ms(45) - Time::from_us(1), || view)
+        .map(Departure::from)
+        .unwrap();
     let delay = (Time::from_ms(45) - Time::from_us(1) - departure.enqueued_at).as_secs_f64();
     let third = (0.125 * (delay - 0.015) + 1.25 * delay) / 2048.0;
     assert!((step(&mut port, 3) - third).abs() < 1e-15);
@@ -340,7 +346,7 @@ fn the_steps_of_pie_by_hand() {
     let fifth = fourth + 0.125 * (delay - 0.015) / 128.0;
     assert!((step(&mut port, 5) - fifth).abs() < 1e-15);
     // The last packet leaves: the delay is nothing, and the trend is down.
-    let _departure = port.take(&Grant::ANY, Time::from_ms(80), view).unwrap();
+    let _departure = port.dequeue(&Grant::ANY, Time::from_ms(80), || view).map(Departure::from).unwrap();
     assert_eq!(step(&mut port, 6), 0.0);
 }
 
@@ -361,15 +367,15 @@ fn pie_acts_from_half_the_target_on() {
         // One step with a delay of 300 s makes the probability 0.15, and the one after takes little away.
         let long = Time::from_s(300);
         for (number, at) in [Time::ZERO, long, long].into_iter().enumerate() {
-            port.offer(&data(1, number as u32), FlowId(0), StationId(0), at, view);
+            port.enqueue(Ac::BestEffort, &data(1, number as u32), FlowId(0), StationId(0), at, || view);
         }
         let now = long + before_last_step;
         for at in [long, now] {
-            let _departure = port.take(&Grant::ANY, at, view).unwrap();
+            let _departure = port.dequeue(&Grant::ANY, at, || view).map(Departure::from).unwrap();
             port.tick(at, view);
         }
         for number in 0..200 {
-            port.offer(&data(1, number), FlowId(0), StationId(0), now, view);
+            port.enqueue(Ac::BestEffort, &data(1, number), FlowId(0), StationId(0), now, || view);
         }
         let refused: u64 = port.snapshot(now).classes.iter().map(|ledger| ledger.aqm_refused.packets).sum();
         assert_eq!(refused > 0, acts, "{refused} refused after {before_last_step}");

@@ -60,12 +60,12 @@ proptest! {
             if comes {
                 seq += 1;
                 let packet = if is_ack { ack(flow, seq) } else { data(flow, seq) };
-                port.offer_in(ac, &packet, FlowId(flow), StationId(0), now, view);
+                port.enqueue(ac, &packet, FlowId(flow), StationId(0), now, || view);
                 prop_assert!(port.len() <= limit as usize);
                 continue;
             }
             let before = queued(&port);
-            let departure = port.take(&Grant { ac, ..Grant::ANY }, now, view);
+            let departure = port.dequeue(&Grant { ac, ..Grant::ANY }, now, || view).map(Departure::from);
             let gone = |packet: &Packet| name != "mac80211" || departure.as_ref().is_some_and(|d| d.packet == *packet);
             let expected = before.iter().position(|(other, packet)| *other == ac && gone(packet));
             prop_assert_eq!(departure.is_some(), before.iter().any(|(other, _)| *other == ac));
@@ -73,7 +73,7 @@ proptest! {
             let mut left = before;
             if let (Some(departure), Some(place)) = (&departure, expected) {
                 left.remove(place);
-                port.finish(departure, Outcome::Delivered, now, view, || Exchange {
+                port.complete(departure, Outcome::Delivered, now, || view, || Exchange {
                     outcome: Outcome::Delivered,
                     packets: std::slice::from_ref(&departure.packet),
                     flow: departure.flow,
@@ -123,12 +123,14 @@ fn a_place_may_change_its_category() {
             let mut port = port();
             let come = [(Ac::Voice, 1), (Ac::Video, 2), (Ac::Voice, 3), (first, 4), (second, 5)];
             for (ac, seq) in come {
-                port.offer_in(ac, &data(0, seq), FlowId(0), StationId(0), Time::ZERO, view);
+                port.enqueue(ac, &data(0, seq), FlowId(0), StationId(0), Time::ZERO, || view);
             }
             let mut expected = vec![(Ac::Voice, 1), (second, 5), (Ac::Voice, 3)];
             assert_eq!(queued(&port).iter().map(|(ac, p)| (*ac, p.seq)).collect::<Vec<_>>(), expected);
             for ac in CATEGORIES {
-                while let Some(departure) = port.take(&Grant { ac, ..Grant::ANY }, Time::ZERO, view) {
+                while let Some(departure) =
+                    port.dequeue(&Grant { ac, ..Grant::ANY }, Time::ZERO, || view).map(Departure::from)
+                {
                     let place = expected.iter().position(|(other, _)| *other == ac).unwrap();
                     assert_eq!(departure.packet.seq, expected.remove(place).1);
                 }
@@ -151,10 +153,11 @@ fn an_ack_may_make_one_of_another_category_redundant() {
         for second in CATEGORIES {
             let mut port = Port::for_categories(&spec, 1, "ap");
             for (ac, number) in [(first, 1), (first, 1_461), (second, 2_921)] {
-                port.offer_in(ac, &ack(0, number), FlowId(0), StationId(0), Time::ZERO, view);
+                port.enqueue(ac, &ack(0, number), FlowId(0), StationId(0), Time::ZERO, || view);
             }
             for (ac, number) in [(first, 1_461), (second, 2_921)] {
-                let departure = port.take(&Grant { ac, ..Grant::ANY }, Time::ZERO, view);
+                let departure =
+                    port.dequeue(&Grant { ac, ..Grant::ANY }, Time::ZERO, || view).map(Departure::from);
                 assert_eq!(
                     departure.map(|departure| departure.packet.ack),
                     Some(number),

@@ -289,7 +289,9 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), Tes
             }
             Step::Take => {
                 let queued = port.len();
-                let got = port.take(&Grant::ANY, now, View { flows: &flows, links: &links });
+                let got = port
+                    .dequeue(&Grant::ANY, now, || View { flows: &flows, links: &links })
+                    .map(Departure::from);
                 if spec["empty_turn"] == "other" {
                     prop_assert_eq!(got.is_some(), queued > 0, "never idle with a packet queued");
                 }
@@ -323,7 +325,10 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), Tes
             if port.len() < limit as usize && naive.rng.clone().unit() < naive.q_prob {
                 naive.now(ms, [flows.up().into(), flows.down().into()]);
             }
-            port.offer(&packet, flow, station(&packet), now, View { flows: &flows, links: &links });
+            port.enqueue(Ac::BestEffort, &packet, flow, station(&packet), now, || View {
+                flows: &flows,
+                links: &links,
+            });
             naive.enqueue(packet);
         }
 
@@ -368,7 +373,7 @@ fn finish(
         overhead: Time::from_us(360),
         service: Time::from_us(service_us),
     };
-    port.finish(departure, Outcome::Delivered, now, View { flows, links }, exchange);
+    port.complete(departure, Outcome::Delivered, now, || View { flows, links }, exchange);
 }
 
 proptest! {

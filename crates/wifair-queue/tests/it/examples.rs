@@ -3,8 +3,10 @@
 use crate::common;
 
 use common::{ack, data, syn, upward};
-use wifair_core::{Class, FlowId, Packet, SackBlocks, StationId, Time};
-use wifair_queue::{Direction, Flows, FlowsSpec, Grant, Outcome, Port, PortSpec, SchemeSpec, View};
+use wifair_core::{Ac, Class, FlowId, Packet, SackBlocks, StationId, Time};
+use wifair_queue::{
+    Departure, Direction, Flows, FlowsSpec, Grant, Outcome, Port, PortSpec, SchemeSpec, View,
+};
 
 /// A port of an access point with its flow monitor.
 struct Ap {
@@ -23,7 +25,7 @@ impl Ap {
         self.now += Time::from_us(1);
         let flow = self.flows.observe(&packet, Direction::Down, self.now, |flow| self.port.holds(flow));
         let view = View { flows: &self.flows, links: &[] };
-        self.port.offer(&packet, flow, StationId(0), self.now, view);
+        self.port.enqueue(Ac::BestEffort, &packet, flow, StationId(0), self.now, || view);
         flow
     }
 
@@ -40,7 +42,10 @@ impl Ap {
 
     fn take(&mut self) -> Option<Packet> {
         let view = View { flows: &self.flows, links: &[] };
-        self.port.take(&Grant::ANY, self.now, view).map(|departure| departure.packet)
+        self.port
+            .dequeue(&Grant::ANY, self.now, || view)
+            .map(Departure::from)
+            .map(|departure| departure.packet)
     }
 
     fn queue(&self) -> Vec<Packet> {
@@ -235,13 +240,18 @@ fn the_limit_may_count_the_packet_in_service() {
         ap.port = Port::new(&spec, 1, "ap");
         ap.offer(data(1, 1));
         let view = View { flows: &ap.flows, links: &[] };
-        let departure = ap.port.take(&Grant::ANY, ap.now, view).expect("a packet is queued");
+        let departure =
+            ap.port.dequeue(&Grant::ANY, ap.now, || view).map(Departure::from).expect("a packet is queued");
         ap.offer_all(&[data(1, 2), data(1, 3)]);
         assert_eq!(ap.port.len(), accepted);
         let view = View { flows: &ap.flows, links: &[] };
-        ap.port.finish(&departure, Outcome::LostAtRetryLimit, ap.now, view, || {
-            unreachable!("tail drop never asks")
-        });
+        ap.port.complete(
+            &departure,
+            Outcome::LostAtRetryLimit,
+            ap.now,
+            || view,
+            || unreachable!("tail drop never asks"),
+        );
         ap.offer(data(1, 4));
         assert_eq!(ap.port.len(), 2);
         assert_eq!(ap.port.snapshot(ap.now).class(Class::Data).lost_at_retry_limit.packets, 1);
@@ -268,9 +278,9 @@ fn a_grant_for_one_station_or_a_short_packet_is_kept() {
     ap.offer(data(1, 1));
     let view = View { flows: &ap.flows, links: &[] };
     let other = Grant { station: Some(StationId(1)), ..Grant::ANY };
-    assert!(ap.port.take(&other, ap.now, view).is_none());
-    assert!(ap.port.take(&Grant { max_bytes: 1499, ..Grant::ANY }, ap.now, view).is_none());
-    assert!(ap.port.take(&Grant { max_bytes: 1500, ..Grant::ANY }, ap.now, view).is_some());
+    assert!(ap.port.dequeue(&other, ap.now, || view).is_none());
+    assert!(ap.port.dequeue(&Grant { max_bytes: 1499, ..Grant::ANY }, ap.now, || view).is_none());
+    assert!(ap.port.dequeue(&Grant { max_bytes: 1500, ..Grant::ANY }, ap.now, || view).is_some());
 }
 
 #[test]

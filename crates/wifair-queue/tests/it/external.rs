@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::common;
 
 use common::{ack, data};
-use wifair_core::{Packet, StationId, Time};
+use wifair_core::{Ac, Packet, StationId, Time};
 use wifair_queue::{
     Arrival, Buffer, Cx, Direction, Filter, Flows, FlowsSpec, Indexes, Maker, Pick, Placed, Port, PortSpec,
     Refusal, Scheme, SchemeSpec, View,
@@ -90,7 +90,10 @@ fn an_ack_that_is_refused_makes_no_other_redundant() {
     let mut flows = Flows::new(&FlowsSpec::default());
     let mut offer = |packet: Packet| {
         let flow = flows.observe(&packet, Direction::Down, Time::ZERO, |flow| port.holds(flow));
-        port.offer(&packet, flow, StationId(0), Time::ZERO, View { flows: &flows, links: &[] });
+        port.enqueue(Ac::BestEffort, &packet, flow, StationId(0), Time::ZERO, || View {
+            flows: &flows,
+            links: &[],
+        });
         found.swap(0, Ordering::Relaxed)
     };
     assert_eq!([ack(0, 1000), data(1, 1)].map(&mut offer), [0, 0]);

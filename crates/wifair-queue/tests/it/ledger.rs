@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::data;
-use wifair_core::{Counters, FlowId, StationId, Time};
+use wifair_core::{Ac, Counters, FlowId, StationId, Time};
 use wifair_queue::{Count, Flows, FlowsSpec, Ledger, Port, PortSpec, View};
 
 fn count(k: u64) -> Count {
@@ -60,7 +60,14 @@ fn between_two_looks_each_flow_is_counted_by_itself() {
         let view = View { flows: &flows, links: &[] };
         for (flow, packets) in (0u32..).zip(packets) {
             for seq in 0..packets {
-                port.offer(&data(flow, seq), FlowId(flow), StationId(0), Time::ZERO, view);
+                port.enqueue(
+                    Ac::BestEffort,
+                    &data(flow, seq),
+                    FlowId(flow),
+                    StationId(0),
+                    Time::ZERO,
+                    || view,
+                );
             }
         }
     };

@@ -66,19 +66,17 @@ impl Bench {
 
     fn offer(&mut self, packet: Packet) {
         let flow = self.flows.observe(&packet, Direction::Down, self.now, |flow| self.port.holds(flow));
-        self.port.offer(
-            &packet,
-            flow,
-            StationId(0),
-            self.now,
-            View { flows: &self.flows, links: &self.links },
-        );
+        self.port.enqueue(Ac::BestEffort, &packet, flow, StationId(0), self.now, || View {
+            flows: &self.flows,
+            links: &self.links,
+        });
     }
 
     fn take(&mut self) {
         if self.in_service.is_none() {
             let view = View { flows: &self.flows, links: &self.links };
-            self.in_service = self.port.take(&Grant::ANY, self.now, view).map(|d| (d, self.now));
+            self.in_service =
+                self.port.dequeue(&Grant::ANY, self.now, || view).map(Departure::from).map(|d| (d, self.now));
         }
     }
 
@@ -86,18 +84,24 @@ impl Bench {
         let Some((departure, since)) = self.in_service.take() else { return };
         let view = View { flows: &self.flows, links: &self.links };
         let now = self.now;
-        self.port.finish(&departure, Outcome::Delivered, now, view, || Exchange {
-            outcome: Outcome::Delivered,
-            packets: std::slice::from_ref(&departure.packet),
-            flow: departure.flow,
-            station: departure.station,
-            ac: Ac::BestEffort,
-            rate: Rate::from_mbps(11.0),
-            attempts: 1,
-            airtime: now - since,
-            overhead: Time::ZERO,
-            service: now - since,
-        });
+        self.port.complete(
+            &departure,
+            Outcome::Delivered,
+            now,
+            || view,
+            || Exchange {
+                outcome: Outcome::Delivered,
+                packets: std::slice::from_ref(&departure.packet),
+                flow: departure.flow,
+                station: departure.station,
+                ac: Ac::BestEffort,
+                rate: Rate::from_mbps(11.0),
+                attempts: 1,
+                airtime: now - since,
+                overhead: Time::ZERO,
+                service: now - since,
+            },
+        );
     }
 }
 

@@ -5,7 +5,7 @@ use crate::common;
 use std::collections::VecDeque;
 
 use common::{ack, data, syn};
-use wifair_core::{Class, Ecn, FlowId, Packet, StationId, TcpFlags, Time};
+use wifair_core::{Ac, Class, Ecn, FlowId, Packet, StationId, TcpFlags, Time};
 use wifair_queue::{
     Arrival, Buffer, Cx, Eviction, Filter, Flows, FlowsSpec, Indexes, Ledger, Pick, Placed, Pool, Port,
     PortSpec, Refusal, Scheme, View,
@@ -62,7 +62,10 @@ fn port(filter: Filter, arrivals: &[(Packet, Act)]) -> Port {
     let flows = Flows::new(&FlowsSpec::default());
     for (number, (packet, _)) in arrivals.iter().enumerate() {
         let now = Time::from_us(number as u64);
-        port.offer(packet, FlowId(0), StationId(0), now, View { flows: &flows, links: &[] });
+        port.enqueue(Ac::BestEffort, packet, FlowId(0), StationId(0), now, || View {
+            flows: &flows,
+            links: &[],
+        });
     }
     port
 }

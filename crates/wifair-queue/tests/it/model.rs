@@ -9,7 +9,7 @@ use crate::naive;
 use common::{ack, cases, data, upward};
 use naive::against::{SCHEMES, Step, queue, run};
 use proptest::prelude::*;
-use wifair_core::{Packet, StationId, Time};
+use wifair_core::{Ac, Packet, StationId, Time};
 use wifair_queue::{Direction, Flows, FlowsSpec, Port, PortSpec, SchemeSpec, View};
 
 fn step() -> impl Strategy<Value = Step> {
@@ -71,7 +71,10 @@ fn chi_square(scheme: &str, queued: &[Packet], arrival: Packet, candidates: &[Pa
         }
         for &packet in queued.iter().chain([&arrival]) {
             let flow = flows.observe(&packet, Direction::Down, Time::ZERO, |_| false);
-            port.offer(&packet, flow, StationId(0), Time::ZERO, View { flows: &flows, links: &[] });
+            port.enqueue(Ac::BestEffort, &packet, flow, StationId(0), Time::ZERO, || View {
+                flows: &flows,
+                links: &[],
+            });
         }
         let left = queue(&port);
         let gone = candidates.iter().position(|p| !left.contains(p)).expect("a candidate goes");

@@ -10,7 +10,9 @@ use common::{ack, cases, data};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use wifair_core::{Ac, Class, DSCP_HIGH_PRIORITY, FlowId, Packet, Rate, StationId, TcpFlags, Time};
-use wifair_queue::{Direction, Exchange, Flows, FlowsSpec, Grant, Outcome, Port, PortSpec, SchemeSpec, View};
+use wifair_queue::{
+    Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Outcome, Port, PortSpec, SchemeSpec, View,
+};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -67,7 +69,10 @@ impl Ap {
             self.port.retire(gone);
             forget(gone);
         }
-        self.port.offer(&packet, flow, StationId(0), self.now, View { flows: &self.flows, links: &[] });
+        self.port.enqueue(Ac::BestEffort, &packet, flow, StationId(0), self.now, || View {
+            flows: &self.flows,
+            links: &[],
+        });
         (flow, packet)
     }
 
@@ -75,7 +80,7 @@ impl Ap {
     fn take(&mut self) -> Option<Packet> {
         self.now += Time::from_us(10);
         let view = View { flows: &self.flows, links: &[] };
-        let taken = self.port.take(&Grant::ANY, self.now, view)?;
+        let taken = self.port.dequeue(&Grant::ANY, self.now, || view).map(Departure::from)?;
         let exchange = || Exchange {
             outcome: Outcome::Delivered,
             packets: std::slice::from_ref(&taken.packet),
@@ -88,7 +93,7 @@ impl Ap {
             overhead: Time::ZERO,
             service: Time::ZERO,
         };
-        self.port.finish(&taken, Outcome::Delivered, self.now, view, exchange);
+        self.port.complete(&taken, Outcome::Delivered, self.now, || view, exchange);
         Some(taken.packet)
     }
 
@@ -395,6 +400,6 @@ fn a_grant_that_is_too_small_for_the_first_packet_gives_nothing() {
     ap.offer(ack(1, 1), |_| ());
     let small = Grant { max_bytes: 100, ..Grant::ANY };
     let view = View { flows: &ap.flows, links: &[] };
-    assert!(ap.port.take(&small, ap.now, view).is_none());
+    assert!(ap.port.dequeue(&small, ap.now, || view).is_none());
     assert_eq!(ap.port.len(), 2);
 }

@@ -4,7 +4,7 @@ use crate::common;
 
 use common::{cases, data};
 use proptest::prelude::*;
-use wifair_core::{FlowId, Packet, StationId, Time};
+use wifair_core::{Ac, FlowId, Packet, StationId, Time};
 use wifair_queue::{
     Arrival, Buffer, Cx, Departure, Eviction, Flows, FlowsSpec, Grant, Indexes, Placed, Port, PortSpec,
     QueueId, Scheme, SlotId, View,
@@ -107,10 +107,10 @@ proptest! {
             let (now, station) = (Time::from_ns(u64::from(serial)), StationId(queue as u16));
             if arrives {
                 let packet = Packet { window_bytes: serial, payload_bytes: 100 * size, ..data(queue, 1) };
-                port.offer(&packet, FlowId(queue), station, now, view);
+                port.enqueue(Ac::BestEffort, &packet, FlowId(queue), station, now, || view);
             } else {
                 let grant = Grant { station: Some(station), ..Grant::ANY };
-                if let Some(departure) = port.take(&grant, now, view) {
+                if let Some(departure) = port.dequeue(&grant, now, || view).map(Departure::from) {
                     prop_assert_eq!(departure.flow, FlowId(queue));
                 }
             }

@@ -6,8 +6,8 @@ use crate::common;
 
 use common::{ack, cases, data};
 use proptest::prelude::*;
-use wifair_core::{Class, FlowId, Packet, SackBlocks, StationId, TcpFlags, Time};
-use wifair_queue::{Flows, FlowsSpec, Grant, Outcome, Port, PortSpec, View};
+use wifair_core::{Ac, Class, FlowId, Packet, SackBlocks, StationId, TcpFlags, Time};
+use wifair_queue::{Departure, Flows, FlowsSpec, Grant, Outcome, Port, PortSpec, View};
 
 /// An ACK as a receiver may send it.
 #[derive(Clone, Debug)]
@@ -148,7 +148,7 @@ proptest! {
                     (given.connection, Packet { flags: TcpFlags::ACK | given.flags, sack, ..ack(given.connection, *number) })
                 }
                 Step::Take => {
-                    if let Some(departure) = port.take(&Grant::ANY, now, view) {
+                    if let Some(departure) = port.dequeue(&Grant::ANY, now, || view).map(Departure::from) {
                         let told = || wifair_queue::Exchange {
                             outcome: Outcome::Delivered,
                             packets: std::slice::from_ref(&departure.packet),
@@ -161,7 +161,7 @@ proptest! {
                             overhead: Time::ZERO,
                             service: Time::from_us(100),
                         };
-                        port.finish(&departure, Outcome::Delivered, now, view, told);
+                        port.complete(&departure, Outcome::Delivered, now, || view, told);
                     }
                     continue;
                 }
@@ -169,7 +169,7 @@ proptest! {
             let packet = Packet { window_bytes: serial, ..packet };
             let filtered_before = filtered(&port, now);
             let before = queue(&port);
-            port.offer(&packet, FlowId(flow), StationId((flow % 2) as u16), now, view);
+            port.enqueue(Ac::BestEffort, &packet, FlowId(flow), StationId((flow % 2) as u16), now, || view);
             let left = queue(&port);
             if packet.class() == Class::Ack && left.contains(&packet) {
                 let history = &mut histories[flow as usize];
@@ -228,7 +228,7 @@ fn what_the_later_ack_repeats_is_filtered() {
         let flows = Flows::new(&FlowsSpec::default());
         for packet in [&first, &second] {
             let view = View { flows: &flows, links: &[] };
-            port.offer(packet, FlowId(0), StationId(0), Time::ZERO, view);
+            port.enqueue(Ac::BestEffort, packet, FlowId(0), StationId(0), Time::ZERO, || view);
         }
         let left = if goes { vec![second] } else { vec![first, second] };
         assert_eq!(queue(&port), left);

@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::data;
-use wifair_core::{Class, FlowId, StationId, Time};
+use wifair_core::{Ac, Class, FlowId, StationId, Time};
 use wifair_queue::{
     Arrival, Buffer, Cx, Flows, FlowsSpec, Ledger, Placed, Port, PortSpec, Refusal, Scheme, SchemeSpec, View,
 };
@@ -39,7 +39,14 @@ impl Ap {
         for _ in 0..packets {
             let Ap { port, flows, seq } = self;
             let view = View { flows, links: &[] };
-            port.offer(&data(0, *seq), FlowId(0), StationId(0), Time::from_ms(u64::from(*seq)), view);
+            port.enqueue(
+                Ac::BestEffort,
+                &data(0, *seq),
+                FlowId(0),
+                StationId(0),
+                Time::from_ms(u64::from(*seq)),
+                || view,
+            );
             *seq += 1;
         }
     }

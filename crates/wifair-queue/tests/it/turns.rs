@@ -5,7 +5,9 @@ use crate::common;
 use common::{cases, data};
 use proptest::prelude::*;
 use wifair_core::{Ac, FlowId, Packet, Rate, StationId, Time};
-use wifair_queue::{Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Port, PortSpec, Reception, View};
+use wifair_queue::{
+    Departure, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Port, PortSpec, Reception, View,
+};
 
 const LINKS: [Link; 8] = [Link { rate: Rate::from_kbps(11_000) }; 8];
 
@@ -36,13 +38,13 @@ impl Ap {
         self.serial += 1;
         let packet = Packet { window_bytes: self.serial, payload_bytes, ..data(flow, 1) };
         let view = View { flows: &self.flows, links: &LINKS };
-        self.port.offer(&packet, FlowId(flow), StationId(station), self.now, view);
+        self.port.enqueue(Ac::BestEffort, &packet, FlowId(flow), StationId(station), self.now, || view);
     }
 
     /// Sends a frame, and says of which flow it is.
     fn send(&mut self, airtime: impl Fn(StationId) -> Time) -> Option<u32> {
         let view = View { flows: &self.flows, links: &LINKS };
-        let departure = self.port.take(&Grant::ANY, self.now, view)?;
+        let departure = self.port.dequeue(&Grant::ANY, self.now, || view).map(Departure::from)?;
         let airtime = airtime(departure.station);
         self.now += airtime;
         let told = || Exchange {
@@ -57,7 +59,7 @@ impl Ap {
             overhead: Time::ZERO,
             service: airtime,
         };
-        self.port.finish(&departure, Outcome::Delivered, self.now, view, told);
+        self.port.complete(&departure, Outcome::Delivered, self.now, || view, told);
         Some(departure.flow.0)
     }
 

@@ -162,7 +162,9 @@ pub fn run(
                 None
             }
             Step::Take => {
-                let got = port.take(&Grant::ANY, now, View { flows: &flows, links: &[] });
+                let got = port
+                    .dequeue(&Grant::ANY, now, || View { flows: &flows, links: &[] })
+                    .map(Departure::from);
                 let expected = model.take(now);
                 prop_assert_eq!(got.as_ref().map(|d| d.packet), expected.map(|item| item.packet));
                 if let (Some(got), Some(expected)) = (&got, expected) {
@@ -188,7 +190,7 @@ pub fn run(
                         overhead: Time::ZERO,
                         service: Time::ZERO,
                     };
-                    port.finish(&departure, outcome, now, View { flows: &flows, links: &[] }, exchange);
+                    port.complete(&departure, outcome, now, || View { flows: &flows, links: &[] }, exchange);
                 }
                 None
             }
@@ -212,7 +214,10 @@ pub fn run(
                 prop_assert_eq!(closed, model.retire(gone));
             }
             let verdict = model.arrive(packet, flow, &flows, now);
-            port.offer(&packet, flow, StationId(0), now, View { flows: &flows, links: &[] });
+            port.enqueue(Ac::BestEffort, &packet, flow, StationId(0), now, || View {
+                flows: &flows,
+                links: &[],
+            });
             if let Verdict::Evict { candidates, .. } = &verdict {
                 let left = queue(&port);
                 let gone: Vec<Packet> = model.packets().into_iter().filter(|p| !left.contains(p)).collect();

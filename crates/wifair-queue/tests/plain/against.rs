@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use proptest::prelude::*;
 use wifair_core::{Ac, Ecn, FlowId, Packet, Rate, StationId, TcpFlags, Time};
 use wifair_queue::{
-    Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Port, PortSpec, Reception, SchemeSpec, View,
+    Departure, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Port, PortSpec, Reception, SchemeSpec, View,
 };
 
 use super::{Ns, Plain, Tally};
@@ -108,7 +108,14 @@ fn buckets_in_order() -> Vec<usize> {
             let flows = Flows::new(&FlowsSpec::default());
             let view = View { flows: &flows, links: &[] };
             for &n in &left {
-                port.offer(&data(n as u32, 1), FlowId(n as u32), StationId(0), Time::ZERO, view);
+                port.enqueue(
+                    Ac::BestEffort,
+                    &data(n as u32, 1),
+                    FlowId(n as u32),
+                    StationId(0),
+                    Time::ZERO,
+                    || view,
+                );
             }
             let kept = queue(&port);
             let gone = left.iter().position(|n| !kept.contains(&data(*n as u32, 1))).unwrap();
@@ -166,7 +173,7 @@ pub fn run(
                 arrivals.push((connection, packet));
             }
             Step::Take if in_service.is_empty() => {
-                let got = port.take(&Grant::ANY, at, view);
+                let got = port.dequeue(&Grant::ANY, at, || view).map(Departure::from);
                 let expected = plain.take(now, &RATES_MBPS);
                 prop_assert_eq!(got.as_ref().map(|d| d.packet), expected.map(|item| item.packet));
                 prop_assert_eq!(got.as_ref().map(|d| d.enqueued_at.as_ns()), expected.map(|item| item.at));
@@ -177,7 +184,7 @@ pub fn run(
                 let only = Some(StationId(station as u16));
                 let grant = Grant { station: only, max_bytes, gathers: true, ..Grant::ANY };
                 for _ in 0..packets {
-                    let got = port.take(&grant, at, view);
+                    let got = port.dequeue(&grant, at, || view).map(Departure::from);
                     let expected = plain.gather(station, max_bytes, now, &RATES_MBPS);
                     prop_assert_eq!(got.as_ref().map(|d| d.packet), expected.map(|item| item.packet));
                     let Some(departure) = got else { break };
@@ -188,7 +195,7 @@ pub fn run(
                 let Some(departure) = in_service.pop() else { continue };
                 let airtime = Time::from_us(airtime_us);
                 let told = exchange(&departure.packet, departure.flow, departure.station, airtime);
-                port.finish(&departure, Outcome::Delivered, at, view, || told);
+                port.complete(&departure, Outcome::Delivered, at, || view, || told);
                 plain.in_service -= 1;
                 plain.charge(departure.station.index(), airtime.as_ns(), true, now);
             }
@@ -220,7 +227,14 @@ pub fn run(
             serial += 1;
             let packet = Packet { window_bytes: serial, ..packet };
             let station = station_of(connection);
-            port.offer(&packet, FlowId(connection as u32), StationId(station as u16), at, view);
+            port.enqueue(
+                Ac::BestEffort,
+                &packet,
+                FlowId(connection as u32),
+                StationId(station as u16),
+                at,
+                || view,
+            );
             plain.arrive(packet, connection, station, now);
         }
         prop_assert_eq!(queue(&port), plain.packets());

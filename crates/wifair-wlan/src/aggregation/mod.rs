@@ -323,7 +323,7 @@ impl Aggregation {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use wifair_core::{FlowId, Rate, StationId};
+    use wifair_core::{Ac, FlowId, Rate, StationId};
     use wifair_queue::{Departure, Flows, FlowsSpec, Grant, Port, PortSpec, View};
 
     use super::*;
@@ -355,7 +355,8 @@ mod tests {
             let view = View { flows: &flows, links: &[] };
             agreement.originator.dissolve();
             let formed = agreement.originator.form(limits, now, |max_bytes| {
-                port.take(&Grant { max_bytes, gathers: true, ..Grant::ANY }, now, view)
+                port.dequeue(&Grant { max_bytes, gathers: true, ..Grant::ANY }, now, || view)
+                    .map(Departure::from)
             });
             agreement.originator.serve(formed.ppdu);
             let mut bit = 0;
@@ -428,7 +429,9 @@ mod tests {
                 for _ in 0..packets * packets {
                     seq += 1;
                     let packet = Packet { seq, payload_bytes: seq * 7_919 % 1_461, header_bytes: 40, ..Packet::default() };
-                    sides.iter_mut().for_each(|side| side.port.offer(&packet, FlowId(0), StationId(0), now, view));
+                    for Side { port, .. } in &mut sides {
+                        port.enqueue(Ac::BestEffort, &packet, FlowId(0), StationId(0), now, || view);
+                    }
                 }
                 let [short, _] = &sides;
                 if short.port.is_empty() && !short.agreement.originator.is_pending() {

@@ -2,6 +2,7 @@
 //! feed ahead of PPDUs, and PPDUs that are formed ahead of access.
 
 use wifair_core::Time;
+use wifair_queue::Departure;
 
 use super::link_queues::Picked;
 use super::{Nodes, parts};
@@ -45,7 +46,7 @@ impl Nodes {
         let (rank, gathers) = (rank(role.ac), aggregation.gathers());
         let view = self.ap.table().view();
         while let Some(grant) = aggregation.backlog.grant(hardware.feed, role.ac, rank, gathers)
-            && let Some(departure) = port.take(&grant, now, view)
+            && let Some(departure) = port.dequeue(&grant, now, || view).map(Departure::from)
         {
             let (station, ip_bytes) = (departure.station, departure.packet.ip_bytes());
             let link = LinkId::of(true, station);
@@ -60,9 +61,7 @@ impl Nodes {
             }
         }
         edcaf.set_room(true);
-        if port.moves_tick() {
-            self.deadlines.set_tick(role.port, port.next_tick(), now);
-        }
+        self.deadlines.follow(role.port, port, now);
     }
 
     /// The link for which a channel access function with room in its hardware queue forms the next PPDU.

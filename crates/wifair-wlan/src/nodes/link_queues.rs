@@ -122,7 +122,8 @@ impl Nodes {
                 }
                 grant.station = Some(station);
             }
-            let departure = if asks_port { port.take(&grant, now, table.view()) } else { None };
+            let departure = if asks_port { port.dequeue(&grant, now, || table.view()) } else { None };
+            let departure = departure.map(Departure::from);
             let Some(departure) = departure else {
                 if arbitrates {
                     continue; // the packets for that station are gone
@@ -138,10 +139,7 @@ impl Nodes {
                 None => Some(Picked::Frame(departure)),
             };
         };
-        if port.moves_tick() {
-            self.deadlines.set_tick(role.port, port.next_tick(), now);
-        }
-        self.deadlines.follow_freed(port, now);
+        self.deadlines.follow(role.port, port, now);
         if let Some(Picked::Link(link)) = picked {
             aggregation.unlist(index, link);
         }
@@ -168,7 +166,7 @@ impl Nodes {
             let link = edcaf.link();
             self.release_link(index, link, now);
         } else {
-            edcaf.load(None, phy, now);
+            edcaf.load(None::<Departure>, phy, now);
         }
         self.choose(index, phy, now)
     }
@@ -197,27 +195,12 @@ impl Nodes {
             spacing_bytes,
             mac_bytes: phy.psdu_bytes(0),
         };
-        let mut grant = Grant {
-            ac: role.ac,
-            station: Some(link.station()),
-            gathers: rules.fill == Fill::Gather,
-            ..Grant::ANY
-        };
-        let (originator, station) = (&mut agreement.originator, link.station());
-        let formed = if asks_port && grant.gathers && port.is_by_station() {
-            originator.form(&limits, now, |max_bytes| port.take_by_station(station, max_bytes, now))
-        } else if asks_port && !role.is_ap && port.is_ordinary() {
-            originator.form(&limits, now, |max_bytes| port.take_short_head(max_bytes, now))
-        } else {
-            originator.form(&limits, now, |max_bytes| {
-                grant.max_bytes = max_bytes;
-                if asks_port { port.take(&grant, now, table.view()) } else { None }
-            })
-        };
-        if port.moves_tick() {
-            self.deadlines.set_tick(role.port, port.next_tick(), now);
-        }
-        self.deadlines.follow_freed(port, now);
+        let (ac, station, gathers) = (role.ac, link.station(), rules.fill == Fill::Gather);
+        let formed = agreement.originator.form(&limits, now, |max_bytes| {
+            let grant = Grant { ac, station: Some(station), max_bytes, gathers, station_limit: None };
+            if asks_port { port.dequeue(&grant, now, || table.view()).map(Departure::from) } else { None }
+        });
+        self.deadlines.follow(role.port, port, now);
         formed
     }
 
@@ -399,13 +382,22 @@ impl Nodes {
         let is_fed = aggregation.hardware_of(index).feed != Feed::OnDemand;
         let (link, rank) = (edcaf.link(), rank(role.ac));
         let (agreement, backlog) = aggregation.with_backlog(link, rank);
-        if succeeded && !is_watched && !is_fed && port.is_quiet() {
-            let settle = |departure: &Departure| port.settle(departure, Outcome::Delivered);
-            if agreement.originator.acknowledge_ordinary(settle) {
+        let is_watched = is_watched || port.watches_exchanges();
+        if succeeded && !is_watched && !is_fed {
+            let complete = |departure: &Departure| {
+                port.complete(
+                    departure,
+                    Outcome::Delivered,
+                    now,
+                    || table.view(),
+                    || unreachable!("nobody watches"),
+                );
+            };
+            if agreement.originator.acknowledge_ordinary(complete) {
+                self.deadlines.follow_freed(port, now);
                 return agreement.originator.is_pending();
             }
         }
-        let is_watched = is_watched || port.watches_exchanges();
         let mut finish = |mpdu: &Mpdu, settled: &Settled, outcome: Outcome| {
             let departure = &mpdu.departure;
             let Settled { spent, rate } = *settled;
@@ -419,18 +411,24 @@ impl Nodes {
             if is_fed {
                 backlog.leave(rank, link.station(), mpdu.pending);
             }
-            port.finish(departure, outcome, now, table.view(), || Exchange {
+            port.complete(
+                departure,
                 outcome,
-                packets: std::slice::from_ref(&departure.packet),
-                flow: departure.flow,
-                station: departure.station,
-                ac: role.ac,
-                rate,
-                attempts: mpdu.attempts().min(u32::from(u8::MAX)) as u8,
-                airtime: spent.airtime,
-                overhead: spent.overhead,
-                service: spent.service,
-            });
+                now,
+                || table.view(),
+                || Exchange {
+                    outcome,
+                    packets: std::slice::from_ref(&departure.packet),
+                    flow: departure.flow,
+                    station: departure.station,
+                    ac: role.ac,
+                    rate,
+                    attempts: mpdu.attempts().min(u32::from(u8::MAX)) as u8,
+                    airtime: spent.airtime,
+                    overhead: spent.overhead,
+                    service: spent.service,
+                },
+            );
         };
         match succeeded {
             true => agreement.originator.acknowledge(is_watched, |mpdu, settled| {
