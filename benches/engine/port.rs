@@ -10,7 +10,7 @@ use wifair_core::{
     Ac, ConnectionId, FiveTuple, FlowId, Packet, Rate, SackBlocks, StationId, TCP, TcpFlags, Time,
 };
 use wifair_queue::{
-    Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Outcome, Port, PortSpec, SchemeSpec, View,
+    Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Outcome, SchemeSpec, TxQueue, TxQueueSpec, View,
 };
 
 const FLOWS: u32 = 20;
@@ -42,7 +42,7 @@ fn packet(n: u32, number: u32) -> Packet {
 
 struct Bench {
     flows: Flows,
-    port: Port,
+    port: TxQueue,
     now: Time,
     number: u32,
     arrivals: Vec<Packet>,
@@ -51,7 +51,7 @@ struct Bench {
 impl Bench {
     fn new(scheme: &str, queued: u32) -> Bench {
         let scheme: SchemeSpec = serde_json::from_str(scheme).expect("a scheme of the registry");
-        let spec = PortSpec { scheme, ..PortSpec::default() };
+        let spec = TxQueueSpec { scheme, ..TxQueueSpec::default() };
         let mut flows = Flows::new(&FlowsSpec::default());
         for n in 0..FLOWS {
             let (packet, direction) = (packet(n, 1), Direction::Down);
@@ -68,7 +68,7 @@ impl Bench {
         });
         let arrivals = order.map(|n| packet(n, n)).collect();
         let mut bench =
-            Bench { flows, port: Port::new(&spec, 1, "ap"), now: Time::ZERO, number: 0, arrivals };
+            Bench { flows, port: TxQueue::new(&spec, 1, "ap"), now: Time::ZERO, number: 0, arrivals };
         for _ in 0..queued {
             bench.offer();
         }

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 use wifair_core::{Class, Ecn, Packet, Rate, Rng, SpecError, StationId, TcpFlags, Time};
-use wifair_queue::{Eviction, Journal, PortEvent};
+use wifair_queue::{Eviction, Journal, TxQueueEvent};
 use wifair_sim::{
     EventSpec, Lines, Plan, Reading, RunRecord, Tap, Trace, TraceError, TraceSpec, Way, Wire, WireBuilder,
 };
@@ -321,23 +321,23 @@ impl Network {
         journal.take(|entry| {
             let handle = Handle::of(&entry.packet);
             match entry.event {
-                PortEvent::Enqueued | PortEvent::Dequeued { .. } => {}
-                PortEvent::Finished { .. } => {
+                TxQueueEvent::Enqueued | TxQueueEvent::Dequeued { .. } => {}
+                TxQueueEvent::Finished { .. } => {
                     store.finish(handle, *now);
                     if let Some(shown) = trace.as_mut().and_then(Trace::contents_mut) {
                         shown.finish(handle);
                     }
                 }
-                PortEvent::CeMarked | PortEvent::EceMarked => {
+                TxQueueEvent::CeMarked | TxQueueEvent::EceMarked => {
                     if let Some(stored) = store.get(handle) {
                         conversations.way(stored.conversation, stored.forward).marked += 1;
                     }
                 }
-                PortEvent::Refused(_) | PortEvent::Evicted { .. } => {
+                TxQueueEvent::Refused(_) | TxQueueEvent::Evicted { .. } => {
                     if let Some(stored) = store.remove(handle) {
                         let way = conversations.way(stored.conversation, stored.forward);
                         match entry.event {
-                            PortEvent::Evicted { reason: Eviction::Redundant, .. } => way.filtered += 1,
+                            TxQueueEvent::Evicted { reason: Eviction::Redundant, .. } => way.filtered += 1,
                             _ => way.dropped += 1,
                         }
                         store.recycle(stored);

@@ -25,7 +25,7 @@ pub struct ExternalScheme {
     pub(crate) maker: Option<Maker>,
 }
 
-/// Creates a scheme in its initial state, once per port and replication (and to check the plan).
+/// Creates a scheme in its initial state, once per transmit queue and replication (and to check the plan).
 #[derive(Clone)]
 pub struct Maker(Arc<dyn Fn() -> Box<dyn Scheme> + Send + Sync>);
 

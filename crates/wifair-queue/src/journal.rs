@@ -1,7 +1,7 @@
-//! The journal of ports: records what happens to every packet.
+//! The journal of transmit queues: records what happens to every packet.
 //!
-//! A port without a journal has no overhead. The buffer itself notes only exceptional events (refusals, evictions, marks); the
-//! rest is recorded by a scheme that wraps the port's scheme (`journaled.rs`).
+//! A transmit queue without a journal has no overhead. The buffer itself notes only exceptional events (refusals, evictions, marks); the
+//! rest is recorded by a scheme that wraps the transmit queue's scheme (`journaled.rs`).
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -9,9 +9,9 @@ use wifair_core::{Packet, Rate, StationId, Time};
 
 use crate::words::{Eviction, Outcome, Refusal};
 
-/// An event in a packet's stay at a port.
+/// An event in a packet's stay at a transmit queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PortEvent {
+pub enum TxQueueEvent {
     /// It was admitted.
     Enqueued,
     /// It was refused.
@@ -52,19 +52,19 @@ pub enum PortEvent {
 pub struct Entry {
     /// Time of the event.
     pub at: Time,
-    /// The port's number, as assigned by its owner.
+    /// The transmit queue's number, as assigned by its owner.
     pub port: u32,
     /// The event.
-    pub event: PortEvent,
+    pub event: TxQueueEvent,
     /// The packet after the event: with the mark, if it got one.
     pub packet: Packet,
     /// The station that the packet goes to or comes from.
     pub station: StationId,
-    /// Packets queued at the port after the decision: an arrival and the packets evicted for it have the same number.
+    /// Packets queued at the transmit queue after the decision: an arrival and the packets evicted for it have the same number.
     pub queued_packets: u32,
 }
 
-/// Events at ports in order, until they are taken. Clones share their entries; each clone writes for one port.
+/// Events at transmit queues in order, until they are taken. Clones share their entries; each clone writes for one transmit queue.
 #[derive(Clone, Debug, Default)]
 pub struct Journal {
     entries: Arc<Mutex<Vec<Entry>>>,
@@ -77,7 +77,7 @@ impl Journal {
         Journal::default()
     }
 
-    /// Returns a handle to the same journal for the port of this number.
+    /// Returns a handle to the same journal for the transmit queue of this number.
     pub fn of_port(&self, port: u32) -> Journal {
         Journal { entries: Arc::clone(&self.entries), port }
     }
@@ -94,7 +94,7 @@ impl Journal {
     }
 
     /// Adds an entry. `queued_packets` is filled in after the decision.
-    pub(crate) fn note(&self, at: Time, event: PortEvent, packet: &Packet, station: StationId) {
+    pub(crate) fn note(&self, at: Time, event: TxQueueEvent, packet: &Packet, station: StationId) {
         let port = self.port;
         self.entries().push(Entry { at, port, event, packet: *packet, station, queued_packets: 0 });
     }
@@ -103,8 +103,8 @@ impl Journal {
     /// Each was noted at its packet's enqueue time, and the packets that the scheme refused had been admitted before.
     pub(crate) fn settle_takeover(&self, from: usize, queued: usize, now: Time) {
         for entry in &mut self.entries()[from..] {
-            if let PortEvent::Refused(_) = entry.event {
-                entry.event = PortEvent::Evicted { reason: Eviction::Victim, enqueued_at: entry.at };
+            if let TxQueueEvent::Refused(_) = entry.event {
+                entry.event = TxQueueEvent::Evicted { reason: Eviction::Victim, enqueued_at: entry.at };
             }
             entry.at = now;
         }
@@ -126,7 +126,7 @@ impl Journal {
     /// Like [`Journal::settle`], for an arrival that was noted as admitted. If it was refused, the refusal replaces that entry.
     pub(crate) fn settle_arrival(&self, from: usize, queued: usize) {
         let mut entries = self.entries();
-        let refusal = entries[from..].iter().position(|e| matches!(e.event, PortEvent::Refused(_)));
+        let refusal = entries[from..].iter().position(|e| matches!(e.event, TxQueueEvent::Refused(_)));
         if let Some(refusal) = refusal {
             entries[from] = entries.remove(from + refusal);
         }

@@ -1,14 +1,14 @@
-//! A scheme that records what another does in the journal of its port.
+//! A scheme that records what another does in the journal of its transmit queue.
 
 use wifair_core::{Ac, Class, FlowId, StationId, Time};
 
 use crate::buffer::{Arrival, Buffer, Departure, Indexes, Placed};
-use crate::journal::{Journal, PortEvent};
+use crate::journal::{Journal, TxQueueEvent};
 use crate::scheme::{Cx, Hooks, Scheme};
 use crate::schemes::SchemeSpec;
 use crate::words::{Exchange, Grant, Reception, Transmission};
 
-/// A scheme that records in its port's journal and forwards every call.
+/// A scheme that records in its transmit queue's journal and forwards every call.
 pub(crate) struct Journaled {
     scheme: Box<dyn Scheme>,
     hooks: Hooks,
@@ -40,7 +40,7 @@ impl Scheme for Journaled {
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
         let from = self.journal.begin();
-        self.journal.note(cx.now, PortEvent::Enqueued, arrival.packet(), arrival.station());
+        self.journal.note(cx.now, TxQueueEvent::Enqueued, arrival.packet(), arrival.station());
         let placed = self.scheme.enqueue(arrival, buffer, cx);
         self.journal.settle_arrival(from, buffer.len());
         placed
@@ -50,7 +50,7 @@ impl Scheme for Journaled {
         let from = self.journal.begin();
         let departure = self.scheme.dequeue(grant, buffer, cx);
         if let Some(departure) = &departure {
-            let event = PortEvent::Dequeued { enqueued_at: departure.enqueued_at };
+            let event = TxQueueEvent::Dequeued { enqueued_at: departure.enqueued_at };
             self.journal.note(cx.now, event, &departure.packet, departure.station);
         }
         self.journal.settle(from, buffer.len());
@@ -75,7 +75,7 @@ impl Scheme for Journaled {
         self.scheme.on_pending(station, ac, cx);
     }
 
-    /// The port tells a scheme with a journal about each exchange in any case.
+    /// The transmit queue tells a scheme with a journal about each exchange in any case.
     fn hooks(&self) -> Hooks {
         self.hooks
     }
@@ -84,7 +84,7 @@ impl Scheme for Journaled {
         let from = self.journal.begin();
         let &Exchange { outcome, rate, attempts, airtime, service, .. } = exchange;
         for packet in exchange.packets {
-            let event = PortEvent::Finished { outcome, rate, attempts, airtime, service };
+            let event = TxQueueEvent::Finished { outcome, rate, attempts, airtime, service };
             self.journal.note(cx.now, event, packet, exchange.station);
         }
         if self.hooks.exchange {

@@ -1,7 +1,7 @@
 //! The access point's transmission buffer: the packet store, the flow monitor, and every queue management scheme.
 //!
 //! Read first: [`Scheme`] (the interface of a scheme), [`Buffer`] (the indexed packet store, the only place where packets are
-//! placed, released and counted), [`Port`] (a buffer, a scheme and a random stream: the MAC's interface) and [`Flows`] (the
+//! placed, released and counted), [`TxQueue`] (a buffer, a scheme and a random stream: the MAC's interface) and [`Flows`] (the
 //! flow monitor). Everything here is a pure state machine: time and packets come in as arguments. To add a scheme, write one
 //! file under `schemes/` and one line in `schemes/registry.rs`; to add a [`LimitController`], the same under `limits/`.
 
@@ -23,9 +23,9 @@ mod journal;
 mod journaled;
 mod limit;
 mod pi;
-mod port;
 mod scheme;
 mod snapshot;
+mod tx_queue;
 mod words;
 
 #[path = "limits/registry.rs"]
@@ -40,13 +40,13 @@ pub use buffer::{
 pub use congestion::Signal;
 pub use external::{ExternalScheme, Maker};
 pub use flows::{Active, Flows, FlowsSpec};
-pub use journal::{Entry, Journal, PortEvent};
+pub use journal::{Entry, Journal, TxQueueEvent};
 pub use limit::{LimitController, Occupancy, Wants};
 pub use limits::LimitSpec;
-pub use port::{LoweredLimit, Port, PortSpec};
 pub use scheme::{Cx, Hooks, Scheme, Shortcuts, View};
 pub use schemes::SchemeSpec;
-pub use snapshot::{FlowLedger, Ledger, PortSnapshot};
+pub use snapshot::{FlowLedger, Ledger, TxQueueSnapshot};
+pub use tx_queue::{LoweredLimit, TxQueue, TxQueueSpec};
 pub use words::{
     Direction, Eviction, Exchange, Grant, Link, MpduOutcome, Outcome, Reception, Refusal, StationLimit,
     Transmission, TransmittedMpdu,

@@ -9,7 +9,7 @@ use crate::words::Exchange;
 
 /// A controller of a buffer's limit. It is independent of the scheme, which reads the limit from the buffer as usual.
 ///
-/// It acts on its own clock, at the end of frame exchanges, or both. The [`Port`](crate::Port) calls it and applies the limit
+/// It acts on its own clock, at the end of frame exchanges, or both. The [`TxQueue`](crate::TxQueue) calls it and applies the limit
 /// after each call.
 pub trait LimitController: Send {
     /// The range of the limit, in packets.
@@ -18,10 +18,10 @@ pub trait LimitController: Send {
     /// Sets the initial limit, which is within the bounds.
     fn start(&mut self, limit_packets: u32);
 
-    /// The current limit in packets, within the bounds. May be fractional; the port truncates it.
+    /// The current limit in packets, within the bounds. May be fractional; the transmit queue truncates it.
     fn limit_packets(&self) -> f64;
 
-    /// What the port reports to the controller in addition to ticks. Called once.
+    /// What the transmit queue reports to the controller in addition to ticks. Called once.
     fn wants(&self) -> Wants {
         Wants::default()
     }
@@ -59,7 +59,7 @@ pub struct Occupancy {
     pub idle: Time,
 }
 
-/// A port's controller and its state in the port.
+/// A transmit queue's controller and its state in the transmit queue.
 pub(crate) struct LimitControl {
     controller: Box<dyn LimitController>,
     wants: Wants,

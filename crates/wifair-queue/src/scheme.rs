@@ -61,7 +61,7 @@ pub trait Scheme: Send {
     /// The MAC has retransmissions for the station: MPDUs that were not acknowledged. For schemes that arbitrate.
     fn on_pending(&mut self, _station: StationId, _ac: Ac, _cx: &mut Cx) {}
 
-    /// Decisions that are always the same, so that the port need not ask for them. Called once.
+    /// Decisions that are always the same, so that the transmit queue need not ask for them. Called once.
     fn shortcuts(&self) -> Shortcuts {
         Shortcuts::NONE
     }
@@ -104,7 +104,7 @@ pub trait Scheme: Send {
     /// The flow monitor has forgotten a flow, which has no packet left. Its id may be reused for another flow.
     fn on_forgotten(&mut self, _flow: FlowId) {}
 
-    /// The scheme takes over a port at `now`, before its first packet there. Without this call the scheme starts at time zero.
+    /// The scheme takes over a transmit queue at `now`, before its first packet there. Without this call the scheme starts at time zero.
     /// A scheme with a clock starts it here.
     fn begin(&mut self, _now: Time) {}
 
@@ -117,7 +117,7 @@ pub trait Scheme: Send {
     fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// Decisions that a [`Scheme`] always takes in the same way. The port takes them itself, which avoids an indirect call for most
+/// Decisions that a [`Scheme`] always takes in the same way. The transmit queue takes them itself, which avoids an indirect call for most
 /// packets of most schemes. The scheme's own methods must decide the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shortcuts {
@@ -173,7 +173,7 @@ impl Hooks {
 pub struct Cx<'a> {
     /// The current time.
     pub now: Time,
-    /// The port's random stream. A scheme documents how many draws each of its operations takes.
+    /// The transmit queue's random stream. A scheme documents how many draws each of its operations takes.
     pub rng: &'a mut Rng,
     /// The flow monitor.
     pub flows: &'a Flows,
@@ -181,7 +181,7 @@ pub struct Cx<'a> {
     pub links: &'a [Link],
 }
 
-/// State that the owner of a port makes visible to its scheme.
+/// State that the owner of a transmit queue makes visible to its scheme.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     /// The flow monitor.

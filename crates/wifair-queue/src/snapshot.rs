@@ -94,9 +94,9 @@ pub struct FlowLedger {
     pub classes: [Ledger; 3],
 }
 
-/// All counters of a port at an instant, since the start or, after [`PortSnapshot::since`], since an earlier snapshot.
+/// All counters of a transmit queue at an instant, since the start or, after [`TxQueueSnapshot::since`], since an earlier snapshot.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PortSnapshot {
+pub struct TxQueueSnapshot {
     /// The instant.
     pub at: Time,
     /// Totals over all flows, including forgotten ones, by [`Class`].
@@ -111,8 +111,8 @@ pub struct PortSnapshot {
     pub wait_below: LogHistogram,
 }
 
-impl PortSnapshot {
-    pub(crate) fn of(buffer: &Buffer, now: Time) -> PortSnapshot {
+impl TxQueueSnapshot {
+    pub(crate) fn of(buffer: &Buffer, now: Time) -> TxQueueSnapshot {
         let books = buffer.books();
         let mut queued = vec![[Count::default(); 3]; books.flows.len()];
         let mut slot = buffer.head();
@@ -136,7 +136,7 @@ impl PortSnapshot {
                 flows.push(FlowLedger { flow: FlowId(id as u32), predecessors: flow.predecessors, classes });
             }
         }
-        PortSnapshot {
+        TxQueueSnapshot {
             at: now,
             classes: Class::ALL
                 .map(|class| Ledger::of(&totals[class as usize], queued_in_all[class as usize])),
@@ -152,9 +152,9 @@ impl PortSnapshot {
         &self.classes[class as usize]
     }
 
-    /// Returns the difference from `earlier`, a snapshot of the same port. A flow that was forgotten in between is in `classes`
+    /// Returns the difference from `earlier`, a snapshot of the same transmit queue. A flow that was forgotten in between is in `classes`
     /// only.
-    pub fn since(&self, earlier: &PortSnapshot) -> PortSnapshot {
+    pub fn since(&self, earlier: &TxQueueSnapshot) -> TxQueueSnapshot {
         let mut flows = self.flows.clone();
         let mut before = earlier.flows.iter().peekable();
         for flow in &mut flows {
@@ -165,7 +165,7 @@ impl PortSnapshot {
                 flow.classes = flow.classes.since(&same.classes);
             }
         }
-        PortSnapshot {
+        TxQueueSnapshot {
             at: self.at,
             classes: self.classes.since(&earlier.classes),
             flows,

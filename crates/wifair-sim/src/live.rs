@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 use wifair_core::{Ac, Class, Ecn, Packet, SpecError, StationId, Time};
-use wifair_queue::{Direction, Entry, Eviction, Journal, Ledger, Outcome, Port, PortEvent, Refusal};
+use wifair_queue::{Direction, Entry, Eviction, Journal, Ledger, Outcome, Refusal, TxQueue, TxQueueEvent};
 use wifair_tcp::Phase;
 use wifair_wlan::{Bss, Decoded, FrameKind, Modes, Node, SentMpdu, SentPpdu, TransmissionOutcome, Usage};
 
@@ -395,7 +395,7 @@ impl LiveNetwork {
         happened.drain(..surplus);
     }
 
-    fn port(&self, category: Option<Ac>, port: &Port, now: Time) -> Value {
+    fn port(&self, category: Option<Ac>, port: &TxQueue, now: Time) -> Value {
         let flow_of = &self.network.tap().flow_of;
         let buffer = port.buffer();
         let slots = std::iter::successors(buffer.head(), |&slot| buffer.after(slot)).take(MAX_LISTED);
@@ -496,16 +496,16 @@ impl Happened {
     /// Converts an entry of a journal, if it concerns the queue.
     fn of(entry: &Entry, flow_of: &[u32]) -> Option<Happened> {
         let (what, enqueued_at) = match entry.event {
-            PortEvent::Enqueued => (0, entry.at),
-            PortEvent::Dequeued { enqueued_at } => (1, enqueued_at),
-            PortEvent::Refused(Refusal::TailDrop) => (2, entry.at),
-            PortEvent::Refused(Refusal::Aqm) => (3, entry.at),
-            PortEvent::Evicted { reason: Eviction::Victim, enqueued_at } => (4, enqueued_at),
-            PortEvent::Evicted { reason: Eviction::Redundant, enqueued_at } => (5, enqueued_at),
-            PortEvent::Evicted { reason: Eviction::Aqm, enqueued_at } => (6, enqueued_at),
-            PortEvent::CeMarked | PortEvent::EceMarked => (7, entry.at),
-            PortEvent::Finished { outcome: Outcome::LostAtRetryLimit, .. } => (8, entry.at),
-            PortEvent::Finished { .. } => return None,
+            TxQueueEvent::Enqueued => (0, entry.at),
+            TxQueueEvent::Dequeued { enqueued_at } => (1, enqueued_at),
+            TxQueueEvent::Refused(Refusal::TailDrop) => (2, entry.at),
+            TxQueueEvent::Refused(Refusal::Aqm) => (3, entry.at),
+            TxQueueEvent::Evicted { reason: Eviction::Victim, enqueued_at } => (4, enqueued_at),
+            TxQueueEvent::Evicted { reason: Eviction::Redundant, enqueued_at } => (5, enqueued_at),
+            TxQueueEvent::Evicted { reason: Eviction::Aqm, enqueued_at } => (6, enqueued_at),
+            TxQueueEvent::CeMarked | TxQueueEvent::EceMarked => (7, entry.at),
+            TxQueueEvent::Finished { outcome: Outcome::LostAtRetryLimit, .. } => (8, entry.at),
+            TxQueueEvent::Finished { .. } => return None,
         };
         let flow = flow_of[address::slot_of(&entry.packet.tuple)];
         let class = entry.packet.class();

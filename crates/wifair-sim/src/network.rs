@@ -9,7 +9,7 @@ use link_rate::Listeners;
 use std::sync::Arc;
 
 use wifair_core::{ConnectionId, Counters, Rate, Rng, SpecError, StationId, Time};
-use wifair_queue::{Direction, Ledger, Port};
+use wifair_queue::{Direction, Ledger, TxQueue};
 use wifair_tcp::{Receiver, Sender};
 use wifair_wlan::{Bss, Delivery, Node, Output};
 
@@ -217,7 +217,7 @@ impl<T: Tap> Network<T> {
     }
 
     /// The ports of each station.
-    pub(crate) fn station_ports(&self) -> impl Iterator<Item = impl Iterator<Item = &Port>> {
+    pub(crate) fn station_ports(&self) -> impl Iterator<Item = impl Iterator<Item = &TxQueue>> {
         (0..self.stations).map(|id| self.fabric.bss.station_ports(StationId(id)).map(|(_, port)| port))
     }
 

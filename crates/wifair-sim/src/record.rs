@@ -3,7 +3,7 @@
 mod rows;
 
 use wifair_core::{Ac, Counters, Time};
-use wifair_queue::{Ledger, PortSnapshot};
+use wifair_queue::{Ledger, TxQueueSnapshot};
 use wifair_wlan::{ChannelTimes, Usage};
 
 use crate::datagram::{DatagramRow, datagram_rows};
@@ -200,7 +200,7 @@ fn flow_rows(plan: &Plan, before: &Snapshot, after: &Snapshot, duration_s: f64) 
 }
 
 /// The rows of the AP's buffers; under EDCA one set for all together and one per category.
-fn ap_rows(ports: &[(Option<Ac>, PortSnapshot)]) -> Vec<QueueRow> {
+fn ap_rows(ports: &[(Option<Ac>, TxQueueSnapshot)]) -> Vec<QueueRow> {
     if let [(category, port)] = ports {
         let own = category.map(|category| port_rows(&format!("ap/{}", category.name()), port));
         return [port_rows("ap", port), own.unwrap_or_default()].concat();
@@ -222,7 +222,7 @@ fn ap_rows(ports: &[(Option<Ac>, PortSnapshot)]) -> Vec<QueueRow> {
     rows
 }
 
-fn port_rows(node: &str, port: &PortSnapshot) -> Vec<QueueRow> {
+fn port_rows(node: &str, port: &TxQueueSnapshot) -> Vec<QueueRow> {
     let mut rows = ledger_rows(node, &port.classes);
     let all = rows.last_mut().expect("the row of all classes");
     all.length_mean_packets = port.length.mean();
@@ -303,7 +303,7 @@ fn wire_rows(wire: &WireCounters, elapsed: Time) -> Vec<WireRow> {
 const LONG_WAIT_MS: f64 = 10.0;
 
 /// Warnings about settings that only a run can show to be without effect.
-fn warnings(plan: &Plan, ap: &[(Option<Ac>, PortSnapshot)], wire: &[WireRow]) -> String {
+fn warnings(plan: &Plan, ap: &[(Option<Ac>, TxQueueSnapshot)], wire: &[WireRow]) -> String {
     let scheme = plan.bss.ap.port.scheme.name();
     let touched = |c: &Ledger| [c.lost_in_buffer(), c.filtered, c.ce_marked, c.ece_marked].map(|n| n.packets);
     let touched: u64 = ap.iter().flat_map(|(_, port)| port.classes.iter().flat_map(touched)).sum();

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use wifair_core::Time;
-use wifair_queue::Port;
+use wifair_queue::TxQueue;
 use wifair_wlan::{BssSnapshot, StationUsage};
 
 use crate::connection::Connection;
@@ -143,7 +143,7 @@ impl Sampler {
         }
     }
 
-    fn sample_port(&mut self, index: usize, entity: &Arc<str>, port: &Port, now: Time) {
+    fn sample_port(&mut self, index: usize, entity: &Arc<str>, port: &TxQueue, now: Time) {
         let time_s = self.next.as_secs_f64();
         if self.sojourn_before.len() == index {
             self.sojourn_before.push((0, 0));

@@ -1,5 +1,5 @@
 use wifair_core::{Ac, Counters, Time};
-use wifair_queue::{Ledger, Port, PortSnapshot};
+use wifair_queue::{Ledger, TxQueue, TxQueueSnapshot};
 use wifair_tcp::{ReceiverStats, SenderStats};
 use wifair_wlan::{Bss, BssSnapshot};
 
@@ -15,7 +15,7 @@ use crate::wire::WireCounters;
 pub(crate) struct Snapshot {
     pub(crate) bss: BssSnapshot,
     /// Under EDCA one per category in use, the highest first.
-    pub(crate) ap: Vec<(Option<Ac>, PortSnapshot)>,
+    pub(crate) ap: Vec<(Option<Ac>, TxQueueSnapshot)>,
     /// Of all stations, by class.
     pub(crate) stations: [Ledger; 3],
     /// By station, all classes together.
@@ -46,7 +46,7 @@ impl Snapshot {
     /// Copies every counter of a BSS and the ports of each station.
     pub(crate) fn without_flows<'a>(
         bss: &Bss,
-        station_ports: impl Iterator<Item = impl Iterator<Item = &'a Port>>,
+        station_ports: impl Iterator<Item = impl Iterator<Item = &'a TxQueue>>,
         wire: WireCounters,
         now: Time,
     ) -> Snapshot {

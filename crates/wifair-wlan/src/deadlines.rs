@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use wifair_core::{Rate, StationId, Time};
-use wifair_queue::{Direction, Freed, Port};
+use wifair_queue::{Direction, Freed, TxQueue};
 
 use crate::node::EdcafId;
 
@@ -120,7 +120,7 @@ impl Deadlines {
 
     /// Follows up on a call to the port of that number: sets its next tick, and schedules the output of what it has freed.
     #[inline(always)] // most calls have no news
-    pub(crate) fn follow(&mut self, number: EdcafId, port: &mut Port, now: Time) {
+    pub(crate) fn follow(&mut self, number: EdcafId, port: &mut TxQueue, now: Time) {
         if port.has_news() {
             self.set_tick(number, port.next_tick(), now);
             self.notify_freed(port, now);
@@ -129,14 +129,14 @@ impl Deadlines {
 
     /// Schedules the output of what a call to `port` has freed, at once.
     #[inline(always)] // most ports free nothing
-    pub(crate) fn follow_freed(&mut self, port: &mut Port, now: Time) {
+    pub(crate) fn follow_freed(&mut self, port: &mut TxQueue, now: Time) {
         if port.has_news() {
             self.notify_freed(port, now);
         }
     }
 
     #[cold]
-    fn notify_freed(&mut self, port: &mut Port, now: Time) {
+    fn notify_freed(&mut self, port: &mut TxQueue, now: Time) {
         port.take_freed(|freed| {
             match self.freed.back_mut().filter(|last| last.connection == freed.connection) {
                 Some(last) => last.ip_bytes += freed.ip_bytes,

@@ -50,5 +50,5 @@ pub use phy::{
 };
 pub use rate::{Choice, Feedback, RateAdaptation, RateSpec, Start, aarf, arf, fixed, ideal, minstrel_ht};
 pub use records::{BeaconUsage, BssSnapshot, ChannelTime, ChannelTimes, StationUsage, Usage};
-pub use spec::{ApSpec, BssSpec, CategoryPortSpec, MAX_STATIONS, StationChange, StationSpec};
+pub use spec::{ApSpec, BssSpec, CategoryTxQueueSpec, MAX_STATIONS, StationChange, StationSpec};
 pub use transmission::{AirFrame, Beacon, Decoded, FrameKind, SentMpdu, SentPpdu, TransmissionOutcome};

@@ -3,7 +3,7 @@
 //! Only a BSS whose AP's scheme asks for exchanges, transmissions or receptions has a meter; other BSSs pay one test.
 
 use wifair_core::{Ac, Class, Time};
-use wifair_queue::{Direction, Port};
+use wifair_queue::{Direction, TxQueue};
 
 use crate::records::{ChannelTime, ChannelTimes};
 
@@ -14,7 +14,7 @@ pub(crate) struct Meter {
 
 impl Meter {
     /// Creates the meter, if the scheme of one of the AP's ports uses channel times.
-    pub(crate) fn wanted_by<'a>(mut ap: impl Iterator<Item = (Option<Ac>, &'a Port)>) -> Option<Meter> {
+    pub(crate) fn wanted_by<'a>(mut ap: impl Iterator<Item = (Option<Ac>, &'a TxQueue)>) -> Option<Meter> {
         let wanted = ap.any(|(_, port)| {
             let hooks = port.hooks();
             hooks.exchange || hooks.transmission || hooks.reception

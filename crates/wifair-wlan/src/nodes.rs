@@ -6,7 +6,7 @@ mod live;
 mod reports;
 
 use wifair_core::{Ac, Class, Counters, FiveTuple, FlowId, Packet, Rate, StationId, Time};
-use wifair_queue::{Direction, Flows, Grant, Journal, Ledger, Outcome, Port, Reception, View};
+use wifair_queue::{Direction, Flows, Grant, Journal, Ledger, Outcome, Reception, TxQueue, View};
 
 use crate::access_point::{AccessPoint, LinkTable};
 use crate::aggregation::Aggregation;
@@ -20,7 +20,7 @@ use crate::phy::BssTiming;
 #[repr(C)] // what every frame and packet needs is together: see the two
 struct AccessCategory {
     edcaf: Edcaf,
-    port: Port,
+    port: TxQueue,
 }
 
 /// Which settings a category's port at the AP has separately, so that changes of the AP's settings do not affect it.
@@ -74,7 +74,7 @@ impl Nodes {
     pub(crate) fn new(
         edca: Option<Edca>,
         numbering: Numbering,
-        categories: Vec<(Port, Edcaf)>,
+        categories: Vec<(TxQueue, Edcaf)>,
         own: Vec<Own>,
         [ap, stations]: [LinkTable; 2],
     ) -> Nodes {
@@ -333,13 +333,13 @@ impl Nodes {
     }
 
     /// The port for best effort of a node.
-    pub(crate) fn usual_port(&self, node: Node) -> &Port {
+    pub(crate) fn usual_port(&self, node: Node) -> &TxQueue {
         &self.categories[self.edcaf(self.edcaf_of(node, Ac::BestEffort)).role().port.index()].port
     }
 
     /// The ports of a node that can get packets, with their categories, the highest first; no category under DCF and if the
     /// categories share a port.
-    pub(crate) fn ports_of(&self, node: Node) -> impl Iterator<Item = (Option<Ac>, &Port)> {
+    pub(crate) fn ports_of(&self, node: Node) -> impl Iterator<Item = (Option<Ac>, &TxQueue)> {
         let ports = self.categories[self.numbering.range(node)].iter().map(|category| &category.port);
         ports.enumerate().filter_map(move |(rank, port)| match &self.edca {
             None => Some((None, port)),
@@ -385,7 +385,7 @@ impl Nodes {
 /// Makes a free channel access function take a packet from its port, if there is one.
 #[inline(always)]
 fn take<'v>(
-    port: &mut Port,
+    port: &mut TxQueue,
     edcaf: &mut Edcaf,
     view: impl FnOnce() -> View<'v>,
     phy: &BssTiming,
@@ -400,7 +400,7 @@ fn take<'v>(
 
 /// A channel access function and its port.
 #[inline(always)]
-fn parts(categories: &mut [AccessCategory], index: EdcafId) -> (&mut Port, &mut Edcaf) {
+fn parts(categories: &mut [AccessCategory], index: EdcafId) -> (&mut TxQueue, &mut Edcaf) {
     let port = categories[index.index()].edcaf.role().port;
     if port != index {
         return shared_parts(categories, index, port);
@@ -410,7 +410,11 @@ fn parts(categories: &mut [AccessCategory], index: EdcafId) -> (&mut Port, &mut 
 }
 
 #[cold]
-fn shared_parts(categories: &mut [AccessCategory], index: EdcafId, port: EdcafId) -> (&mut Port, &mut Edcaf) {
+fn shared_parts(
+    categories: &mut [AccessCategory],
+    index: EdcafId,
+    port: EdcafId,
+) -> (&mut TxQueue, &mut Edcaf) {
     let both = categories.get_disjoint_mut([port.index(), index.index()]);
     let [AccessCategory { port, .. }, AccessCategory { edcaf, .. }] =
         both.expect("two channel access functions");
@@ -425,7 +429,7 @@ fn is_held(categories: &[AccessCategory], flow: FlowId) -> bool {
 #[cfg(test)]
 impl Nodes {
     /// The first of the AP's ports, to be replaced.
-    pub(crate) fn ap_port_mut(&mut self) -> &mut Port {
+    pub(crate) fn ap_port_mut(&mut self) -> &mut TxQueue {
         &mut self.categories[0].port
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Ac, Class, SpecError, StationId};
-use wifair_queue::{FlowsSpec, LimitSpec, LoweredLimit, PortSpec, SchemeSpec};
+use wifair_queue::{FlowsSpec, LimitSpec, LoweredLimit, SchemeSpec, TxQueueSpec};
 
 use crate::aggregation::{self, Fill, Hardware, HardwareSpec};
 use crate::channel::{ChannelSpec, FrameErrorRate};
@@ -49,9 +49,9 @@ pub struct BssSpec {
 #[serde(deny_unknown_fields, default)]
 pub struct ApSpec {
     /// Its transmission buffer with the scheme under study.
-    pub port: PortSpec,
+    pub port: TxQueueSpec,
     /// What is different in the ports of single access categories: under EDCA each has a port of its own.
-    pub categories: Categories<CategoryPortSpec>,
+    pub categories: Categories<CategoryTxQueueSpec>,
     /// Its flow monitor.
     pub flows: FlowsSpec,
     /// What lies between its ports and the air, where links aggregate.
@@ -97,16 +97,16 @@ pub struct StationSpec {
     pub velocity_m_per_s: Option<[f64; 2]>,
     /// The station's transmission buffer.
     #[serde(default)]
-    pub port: PortSpec,
+    pub port: TxQueueSpec,
     /// What is different in the ports of single access categories.
     #[serde(default)]
-    pub categories: Categories<CategoryPortSpec>,
+    pub categories: Categories<CategoryTxQueueSpec>,
 }
 
 /// What is different in an access category's port from the node's `port`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct CategoryPortSpec {
+pub struct CategoryTxQueueSpec {
     /// Greatest number of packets in the buffer; the node's, whatever the category's scheme, if it is not given.
     pub limit_packets: Option<u32>,
     /// What moves the limit.
@@ -119,10 +119,10 @@ pub struct CategoryPortSpec {
     pub scheme: Option<SchemeSpec>,
 }
 
-impl CategoryPortSpec {
+impl CategoryTxQueueSpec {
     /// The category's port, on a node that has `port`.
-    pub(crate) fn over(&self, port: &PortSpec) -> PortSpec {
-        PortSpec {
+    pub(crate) fn over(&self, port: &TxQueueSpec) -> TxQueueSpec {
+        TxQueueSpec {
             limit_packets: self.limit_packets.unwrap_or(port.limit_packets),
             limit_controller: self.limit_controller.as_ref().or(port.limit_controller.as_ref()).cloned(),
             lowered_limit: self.lowered_limit.unwrap_or(port.lowered_limit),
@@ -134,8 +134,8 @@ impl CategoryPortSpec {
 
 /// Checks a node's ports. `path` is the node's key in the plan.
 fn validate_ports(
-    port: &PortSpec,
-    categories: &Categories<CategoryPortSpec>,
+    port: &TxQueueSpec,
+    categories: &Categories<CategoryTxQueueSpec>,
     edca: Option<&EdcaSpec>,
     path: &str,
 ) -> Result<(), SpecError> {
@@ -146,7 +146,7 @@ fn validate_ports(
     for ac in RANKS.into_iter().rev() {
         let own = categories.of(ac);
         let path_of = |name: &str| format!("{path}.categories.{}{name}", key(ac));
-        let is_given = *own != CategoryPortSpec::default();
+        let is_given = *own != CategoryTxQueueSpec::default();
         let Some(edca) = edca else {
             if is_given {
                 let allowed = "no such table without mac.edca: under DCF a node has one port";
@@ -187,7 +187,7 @@ impl BssSpec {
     /// # Errors
     /// Returns why the scheme would be refused there.
     pub fn check_ap_scheme(&self, scheme: &SchemeSpec, path: &str) -> Result<(), SpecError> {
-        let port = PortSpec { scheme: scheme.clone(), ..self.ap.port.clone() };
+        let port = TxQueueSpec { scheme: scheme.clone(), ..self.ap.port.clone() };
         validate_ports(&port, &self.ap.categories, self.mac.edca.as_ref(), "ap").map_err(|error| {
             let within = error.key.strip_prefix("ap.port.scheme").unwrap_or_default();
             SpecError { key: format!("{path}{within}"), ..error }
@@ -198,11 +198,11 @@ impl BssSpec {
 
 /// Like `validate_ports`, for categories that share a port.
 fn validate_shared_port(
-    port: &PortSpec,
-    categories: &Categories<CategoryPortSpec>,
+    port: &TxQueueSpec,
+    categories: &Categories<CategoryTxQueueSpec>,
     path: &str,
 ) -> Result<(), SpecError> {
-    if let Some(ac) = RANKS.into_iter().find(|&ac| *categories.of(ac) != CategoryPortSpec::default()) {
+    if let Some(ac) = RANKS.into_iter().find(|&ac| *categories.of(ac) != CategoryTxQueueSpec::default()) {
         let allowed = "no such table: by mac.edca.share_port the categories have one port";
         return Err(SpecError::new(format!("{path}.categories.{}", key(ac)), "this table", allowed));
     }
@@ -233,7 +233,7 @@ impl StationSpec {
             frame_error_rate: FrameErrorRate::default(),
             position_m: None,
             velocity_m_per_s: None,
-            port: PortSpec::default(),
+            port: TxQueueSpec::default(),
             categories: Categories::default(),
         }
     }
@@ -408,11 +408,11 @@ impl BssSpec {
     }
 
     /// The port of a node, or of a category of it.
-    pub(crate) fn port(&self, node: usize, category: Option<Ac>) -> PortSpec {
+    pub(crate) fn port(&self, node: usize, category: Option<Ac>) -> TxQueueSpec {
         if let (Some(edca), Some(ac)) = (&self.mac.edca, category)
             && !edca.is_used(ac)
         {
-            return PortSpec::default(); // no packets ever arrive there
+            return TxQueueSpec::default(); // no packets ever arrive there
         }
         let port = self.node_port(node);
         let categories = match node.checked_sub(1) {
@@ -423,7 +423,7 @@ impl BssSpec {
     }
 
     /// The common settings of a node's ports.
-    pub(crate) fn node_port(&self, node: usize) -> &PortSpec {
+    pub(crate) fn node_port(&self, node: usize) -> &TxQueueSpec {
         node.checked_sub(1).map_or(&self.ap.port, |station| &self.stations[station].port)
     }
 

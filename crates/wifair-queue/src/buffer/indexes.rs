@@ -67,7 +67,7 @@ impl Indexes {
         self
     }
 
-    /// Keeps the order within each access category, which a port of several categories needs, whatever its scheme.
+    /// Keeps the order within each access category, which a transmit queue of several categories needs, whatever its scheme.
     pub(crate) const fn by_category(mut self) -> Indexes {
         self.by_category = true;
         self

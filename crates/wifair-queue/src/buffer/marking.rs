@@ -3,7 +3,7 @@ use wifair_core::{Class, Ecn, TcpFlags};
 use super::Buffer;
 use super::ledger::Fate;
 use super::slots::SlotId;
-use crate::journal::PortEvent;
+use crate::journal::TxQueueEvent;
 
 impl Buffer {
     /// Sets CE on a queued packet whose transport is ECN-capable (RFC 3168, section 5). Returns false and changes nothing
@@ -17,7 +17,7 @@ impl Buffer {
                 queued.packet = queued.packet.with_ecn(Ecn::Ce);
                 let (flow, class, bytes) = (queued.flow, queued.class, queued.packet.ip_bytes());
                 self.books.row(flow.index(), class).book(Fate::CeMarked, bytes);
-                self.note_mark(slot, PortEvent::CeMarked);
+                self.note_mark(slot, TxQueueEvent::CeMarked);
             }
         }
         true
@@ -37,7 +37,7 @@ impl Buffer {
             queued.packet.flags |= TcpFlags::ECE;
             let (flow, class, bytes) = (queued.flow, queued.class, queued.packet.ip_bytes());
             self.books.row(flow.index(), class).book(Fate::EceMarked, bytes);
-            self.note_mark(slot, PortEvent::EceMarked);
+            self.note_mark(slot, TxQueueEvent::EceMarked);
             if let Some(index) = &mut self.index {
                 index.ack_changed(&self.slots, slot);
             }
@@ -45,7 +45,7 @@ impl Buffer {
         true
     }
 
-    fn note_mark(&self, slot: SlotId, event: PortEvent) {
+    fn note_mark(&self, slot: SlotId, event: TxQueueEvent) {
         if let Some(journal) = &self.journal {
             let queued = self.slots.get(slot);
             journal.note(self.now, event, &queued.packet, queued.station);

@@ -37,7 +37,7 @@ use slots::{ASKED, Slots};
 use crate::journal::Journal;
 use crate::words::{Grant, Outcome};
 
-/// The packet store of a port, with its counters.
+/// The packet store of a transmit queue, with its counters.
 ///
 /// Only the buffer places and releases packets, so no scheme can lose, invent or miscount one. It is always an ordered list
 /// from head to tail from which any packet can be removed in O(1). Further [`Indexes`] exist only if requested.
@@ -146,7 +146,7 @@ impl Buffer {
         self.slots.len() == 0
     }
 
-    /// The maximum number of packets; see [`PortSpec`](crate::PortSpec) for what counts.
+    /// The maximum number of packets; see [`TxQueueSpec`](crate::TxQueueSpec) for what counts.
     pub fn limit(&self) -> u32 {
         self.limit
     }
@@ -217,7 +217,7 @@ impl Buffer {
         self.slots.get(slot).station
     }
 
-    /// A queued packet's access category; best effort where a port serves one category only.
+    /// A queued packet's access category; best effort where a transmit queue serves one category only.
     pub fn ac(&self, slot: SlotId) -> Ac {
         self.slots.get(slot).ac
     }

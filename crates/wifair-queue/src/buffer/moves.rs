@@ -7,7 +7,7 @@ use super::departure::{Departure, Dequeued};
 use super::ledger::{Books, Fate};
 use super::passage::{Arrival, Placed};
 use super::slots::{ASKED, Slot, SlotId};
-use crate::journal::PortEvent;
+use crate::journal::TxQueueEvent;
 use crate::words::{Eviction, Grant, Refusal};
 
 impl Buffer {
@@ -126,7 +126,7 @@ impl Buffer {
         };
         self.books.row(arrival.flow.index(), arrival.class).book(fate, arrival.packet.ip_bytes());
         if let Some(journal) = &self.journal {
-            journal.note(self.now, PortEvent::Refused(reason), arrival.packet, arrival.station);
+            journal.note(self.now, TxQueueEvent::Refused(reason), arrival.packet, arrival.station);
         }
         self.free(arrival.packet);
         Placed(())
@@ -169,7 +169,7 @@ impl Buffer {
         let old = self.slots.get(slot);
         let packet = old.packet;
         if let Some(journal) = &self.journal {
-            let event = PortEvent::Evicted { reason, enqueued_at: old.enqueued_at };
+            let event = TxQueueEvent::Evicted { reason, enqueued_at: old.enqueued_at };
             journal.note(self.now, event, &packet, old.station);
         }
         self.free(&packet);
@@ -259,7 +259,7 @@ impl Buffer {
         count_departure(self.slots.remove(slot), &mut self.books, &mut self.sojourn, self.now);
     }
 
-    /// Hands the packet at the head to the MAC if the grant admits it. If the port serves several access categories, that is
+    /// Hands the packet at the head to the MAC if the grant admits it. If the transmit queue serves several access categories, that is
     /// the first packet of the grant's category.
     #[inline]
     pub fn release_head(&mut self, grant: &Grant) -> Option<Departure> {

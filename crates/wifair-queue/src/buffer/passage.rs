@@ -36,7 +36,7 @@ impl Arrival<'_> {
         self.class
     }
 
-    /// Its access category; best effort where a port serves one category only.
+    /// Its access category; best effort where a transmit queue serves one category only.
     pub fn ac(&self) -> Ac {
         self.ac
     }

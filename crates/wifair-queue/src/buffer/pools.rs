@@ -39,7 +39,7 @@ pub enum Pick {
     Oldest,
     /// The one nearest to the tail.
     Newest,
-    /// Any, with equal probability: one draw from the port's stream, none while the pool is empty.
+    /// Any, with equal probability: one draw from the transmit queue's stream, none while the pool is empty.
     Random,
 }
 

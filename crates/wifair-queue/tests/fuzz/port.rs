@@ -11,8 +11,8 @@ use wifair_core::{
     Ac, Class, Counters, Ecn, FiveTuple, FlowId, Packet, Rate, SackBlocks, StationId, TcpFlags, Time,
 };
 use wifair_queue::{
-    Count, Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Ledger, Link, Outcome, Port, PortSpec,
-    Reception, View,
+    Count, Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Ledger, Link, Outcome, Reception,
+    TxQueue, TxQueueSpec, View,
 };
 
 use crate::given::{self, Schema, chance, one_of, repaired};
@@ -111,8 +111,8 @@ enum Place {
 
 /// A port, and the list of all that it was ever offered.
 struct Watched {
-    port: Port,
-    spec: PortSpec,
+    port: TxQueue,
+    spec: TxQueueSpec,
     flows: Flows,
     links: Vec<Link>,
     now: Time,
@@ -127,7 +127,7 @@ struct Watched {
 
 fn any_port(u: &mut Unstructured) -> Result<()> {
     static SCHEMA: OnceLock<Value> = OnceLock::new();
-    let root = SCHEMA.get_or_init(|| serde_json::to_value(schemars::schema_for!(PortSpec)).unwrap());
+    let root = SCHEMA.get_or_init(|| serde_json::to_value(schemars::schema_for!(TxQueueSpec)).unwrap());
     let schemes = Schema::new(root).alternatives(&root["$defs"]["SchemeSpec"]).unwrap();
     let mut given = Schema::new(root).document(u);
     if !chance(u, 20) {
@@ -135,12 +135,13 @@ fn any_port(u: &mut Unstructured) -> Result<()> {
         given["limit_packets"] = json!(u.int_in_range(1..=40)?);
     }
     let read = |given: &Value| {
-        let spec: PortSpec = given::parsed(given)?;
+        let spec: TxQueueSpec = given::parsed(given)?;
         spec.validate("").map(|()| spec)
     };
     let Some(spec) = repaired(given, read) else { return Ok(()) };
     let by_category = spec.scheme.build().serves_categories() && u.arbitrary()?;
-    let port = if by_category { Port::for_categories(&spec, 7, "ap") } else { Port::new(&spec, 7, "ap") };
+    let port =
+        if by_category { TxQueue::for_categories(&spec, 7, "ap") } else { TxQueue::new(&spec, 7, "ap") };
     let flows = FlowsSpec { idle_timeout_s: 1.0, ..FlowsSpec::default() };
     let mut watched = Watched {
         port,

@@ -6,8 +6,8 @@ use common::{ack, cases, data, upward};
 use proptest::prelude::*;
 use wifair_core::{Ac, FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{
-    Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Link, MpduOutcome, Outcome, Port, PortSpec,
-    SchemeSpec, StationLimit, Transmission, TransmittedMpdu, View,
+    Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Link, MpduOutcome, Outcome, SchemeSpec,
+    StationLimit, Transmission, TransmittedMpdu, TxQueue, TxQueueSpec, View,
 };
 
 const STATIONS: u16 = 3;
@@ -22,7 +22,7 @@ fn is_upload(connection: u32) -> bool {
 }
 
 struct Ap {
-    port: Port,
+    port: TxQueue,
     flows: Flows,
     links: [Link; STATIONS as usize],
     now: Time,
@@ -32,9 +32,9 @@ struct Ap {
 impl Ap {
     fn new(name: &str) -> Ap {
         let scheme: SchemeSpec = serde_json::from_value(serde_json::json!({ "name": name })).unwrap();
-        let spec = PortSpec { limit_packets: 10_000, scheme, ..PortSpec::default() };
+        let spec = TxQueueSpec { limit_packets: 10_000, scheme, ..TxQueueSpec::default() };
         Ap {
-            port: Port::new(&spec, 7, "ap"),
+            port: TxQueue::new(&spec, 7, "ap"),
             flows: Flows::new(&FlowsSpec::default()),
             links: [Link { rate: Rate::from_mbps(54.0) }; STATIONS as usize],
             now: Time::from_ms(1),

@@ -5,7 +5,7 @@ use crate::common;
 use common::{ack, cases, data};
 use proptest::prelude::*;
 use wifair_core::{Ac, Class, Ecn, FlowId, Packet, Rng, StationId, TcpFlags, Time};
-use wifair_queue::{Departure, Flows, FlowsSpec, Grant, Port, PortSpec, View};
+use wifair_queue::{Departure, Flows, FlowsSpec, Grant, TxQueue, TxQueueSpec, View};
 
 /// What an arrival meets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -160,8 +160,8 @@ fn signalled(signal: &serde_json::Value, packet: Packet) -> Option<Packet> {
 
 fn run(spec: &serde_json::Value, limit: u32, steps: Vec<(u8, u16)>) -> Result<(), TestCaseError> {
     let scheme = serde_json::from_value(spec.clone()).unwrap();
-    let spec_of_port = PortSpec { limit_packets: limit, scheme, ..PortSpec::default() };
-    let mut port = Port::new(&spec_of_port, 7, "ap");
+    let spec_of_port = TxQueueSpec { limit_packets: limit, scheme, ..TxQueueSpec::default() };
+    let mut port = TxQueue::new(&spec_of_port, 7, "ap");
     let mut rng = Rng::stream(7, "ap", "scheme");
     let flows = Flows::new(&FlowsSpec::default());
     let view = View { flows: &flows, links: &[] };
@@ -309,10 +309,10 @@ proptest! {
 #[test]
 fn the_steps_of_pie_by_hand() {
     let scheme = serde_json::from_str(r#"{"name": "pie"}"#).unwrap();
-    let mut port = Port::new(&PortSpec { scheme, ..PortSpec::default() }, 1, "ap");
+    let mut port = TxQueue::new(&TxQueueSpec { scheme, ..TxQueueSpec::default() }, 1, "ap");
     let flows = Flows::new(&FlowsSpec::default());
     let view = View { flows: &flows, links: &[] };
-    let probability = |port: &Port| {
+    let probability = |port: &TxQueue| {
         let mut found = f64::NAN;
         port.gauges(&mut |name, value| {
             if name == "mark_probability" {
@@ -322,7 +322,7 @@ fn the_steps_of_pie_by_hand() {
         found
     };
     // Step 1, at 15 ms, with a delay of 0: 0.125 * -0.015 < 0, so the probability stays 0.
-    let step = |port: &mut Port, n: u64| {
+    let step = |port: &mut TxQueue, n: u64| {
         assert_eq!(port.next_tick(), Some(Time::from_ms(15 * n)));
         port.tick(Time::from_ms(15 * n), view);
         probability(port)
@@ -356,12 +356,12 @@ fn pie_acts_from_half_the_target_on() {
     for (before_last_step, acts) in [(Time::from_ms(8), true), (Time::from_ms(8) - Time::from_us(1), false)] {
         let json = r#"{"name": "pie", "target_ms": 16.0, "alpha_per_s": 1.0, "beta_per_s": 0.0,
             "max_burst_ms": 0.0, "mean_packet_bytes": 0, "derandomize": false}"#;
-        let spec = PortSpec {
+        let spec = TxQueueSpec {
             limit_packets: 1_000,
             scheme: serde_json::from_str(json).unwrap(),
-            ..PortSpec::default()
+            ..TxQueueSpec::default()
         };
-        let mut port = Port::new(&spec, 1, "ap");
+        let mut port = TxQueue::new(&spec, 1, "ap");
         let flows = Flows::new(&FlowsSpec::default());
         let view = View { flows: &flows, links: &[] };
         // One step with a delay of 300 s makes the probability 0.15, and the one after takes little away.

@@ -6,19 +6,19 @@ use common::{ack, data};
 use proptest::prelude::*;
 use wifair_core::{Ac, FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{
-    Arrival, Buffer, Cx, Departure, Eviction, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Placed, Port,
-    PortSpec, Scheme, SchemeSpec, View,
+    Arrival, Buffer, Cx, Departure, Eviction, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Placed,
+    Scheme, SchemeSpec, TxQueue, TxQueueSpec, View,
 };
 
 const CATEGORIES: [Ac; 4] = [Ac::Voice, Ac::Video, Ac::BestEffort, Ac::Background];
 
-fn spec(name: &str, limit_packets: u32) -> PortSpec {
+fn spec(name: &str, limit_packets: u32) -> TxQueueSpec {
     let scheme: SchemeSpec = serde_json::from_value(serde_json::json!({ "name": name })).unwrap();
-    PortSpec { limit_packets, scheme, ..PortSpec::default() }
+    TxQueueSpec { limit_packets, scheme, ..TxQueueSpec::default() }
 }
 
 /// What is queued, from head to tail.
-fn queued(port: &Port) -> Vec<(Ac, Packet)> {
+fn queued(port: &TxQueue) -> Vec<(Ac, Packet)> {
     let buffer = port.buffer();
     let slots = std::iter::successors(buffer.head(), |&slot| buffer.after(slot));
     slots.map(|slot| (buffer.ac(slot), *buffer.packet(slot))).collect()
@@ -51,7 +51,7 @@ proptest! {
     ) {
         let sharing = sharing();
         let name = *which.get::<&str>(&sharing);
-        let mut port = Port::for_categories(&spec(name, limit), 7, "ap");
+        let mut port = TxQueue::for_categories(&spec(name, limit), 7, "ap");
         let flows = Flows::new(&FlowsSpec::default());
         let view = View { flows: &flows, links: &[] };
         let mut seq = 0;
@@ -115,7 +115,8 @@ impl Scheme for InTheMiddle {
 /// A packet that takes the place of another category's has its place in its own category's order too.
 #[test]
 fn a_place_may_change_its_category() {
-    let port = || Port::for_categories_with_scheme(&PortSpec::default(), Box::new(InTheMiddle), 1, "ap");
+    let port =
+        || TxQueue::for_categories_with_scheme(&TxQueueSpec::default(), Box::new(InTheMiddle), 1, "ap");
     let flows = Flows::new(&FlowsSpec::default());
     let view = View { flows: &flows, links: &[] };
     for first in CATEGORIES {
@@ -145,13 +146,13 @@ fn a_place_may_change_its_category() {
 fn an_ack_may_make_one_of_another_category_redundant() {
     let scheme = serde_json::json!({ "name": "mac80211", "ack_filter": "conservative" });
     let scheme = serde_json::from_value(scheme).unwrap();
-    let spec = PortSpec { limit_packets: 10, scheme, ..PortSpec::default() };
+    let spec = TxQueueSpec { limit_packets: 10, scheme, ..TxQueueSpec::default() };
     let flows = Flows::new(&FlowsSpec::default());
     let links = [Link { rate: Rate::from_mbps(11.0) }];
     let view = View { flows: &flows, links: &links };
     for first in CATEGORIES {
         for second in CATEGORIES {
-            let mut port = Port::for_categories(&spec, 1, "ap");
+            let mut port = TxQueue::for_categories(&spec, 1, "ap");
             for (ac, number) in [(first, 1), (first, 1_461), (second, 2_921)] {
                 port.enqueue(ac, &ack(0, number), FlowId(0), StationId(0), Time::ZERO, || view);
             }

@@ -6,7 +6,8 @@ use common::{ack, cases, data, syn, upward};
 use proptest::prelude::*;
 use wifair_core::{Ac, Class, Ecn, Packet, Rate, Rng, StationId, TcpFlags, Time};
 use wifair_queue::{
-    Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Port, PortSpec, Reception, View,
+    Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Reception, TxQueue, TxQueueSpec,
+    View,
 };
 
 const RATES_KBPS: [u32; 4] = [11_000, 11_000, 2_000, 5_500];
@@ -221,7 +222,7 @@ fn station(packet: &Packet) -> StationId {
     StationId((packet.tuple.destination & 3) as u16)
 }
 
-fn gauge(port: &Port, name: &str) -> Option<f64> {
+fn gauge(port: &TxQueue, name: &str) -> Option<f64> {
     let mut found = None;
     port.gauges(&mut |gauge, value| found = found.or((gauge == name).then_some(value)));
     found
@@ -229,8 +230,8 @@ fn gauge(port: &Port, name: &str) -> Option<f64> {
 
 fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), TestCaseError> {
     let scheme = serde_json::from_value(spec.clone()).unwrap();
-    let spec_of_port = PortSpec { limit_packets: limit, scheme, ..PortSpec::default() };
-    let mut port = Port::new(&spec_of_port, 7, "ap");
+    let spec_of_port = TxQueueSpec { limit_packets: limit, scheme, ..TxQueueSpec::default() };
+    let mut port = TxQueue::new(&spec_of_port, 7, "ap");
     let links = RATES_KBPS.map(|kbps| Link { rate: Rate::from_kbps(kbps) });
     let mut flows = Flows::new(&FlowsSpec::default());
     let mut naive = Naive {
@@ -354,7 +355,7 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), Tes
 }
 
 fn finish(
-    port: &mut Port,
+    port: &mut TxQueue,
     departure: &Departure,
     [channel_us, service_us]: [u64; 2],
     now: Time,

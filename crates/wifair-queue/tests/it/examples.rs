@@ -5,20 +5,20 @@ use crate::common;
 use common::{ack, data, syn, upward};
 use wifair_core::{Ac, Class, FlowId, Packet, SackBlocks, StationId, Time};
 use wifair_queue::{
-    Departure, Direction, Flows, FlowsSpec, Grant, Outcome, Port, PortSpec, SchemeSpec, View,
+    Departure, Direction, Flows, FlowsSpec, Grant, Outcome, SchemeSpec, TxQueue, TxQueueSpec, View,
 };
 
 /// A port of an access point with its flow monitor.
 struct Ap {
     flows: Flows,
-    port: Port,
+    port: TxQueue,
     now: Time,
 }
 
 impl Ap {
     fn new(limit_packets: u32, scheme: &str) -> Ap {
-        let spec = PortSpec { limit_packets, scheme: scheme_of(scheme), ..PortSpec::default() };
-        Ap { flows: Flows::new(&FlowsSpec::default()), port: Port::new(&spec, 1, "ap"), now: Time::ZERO }
+        let spec = TxQueueSpec { limit_packets, scheme: scheme_of(scheme), ..TxQueueSpec::default() };
+        Ap { flows: Flows::new(&FlowsSpec::default()), port: TxQueue::new(&spec, 1, "ap"), now: Time::ZERO }
     }
 
     fn offer(&mut self, packet: Packet) -> FlowId {
@@ -235,9 +235,10 @@ fn sequence_numbers_wrap_in_the_safe_profile() {
 #[test]
 fn the_limit_may_count_the_packet_in_service() {
     for (counts, accepted) in [(false, 2), (true, 1)] {
-        let spec = PortSpec { limit_packets: 2, limit_counts_in_service: counts, ..PortSpec::default() };
+        let spec =
+            TxQueueSpec { limit_packets: 2, limit_counts_in_service: counts, ..TxQueueSpec::default() };
         let mut ap = Ap::new(2, r#"{"name": "droptail"}"#);
-        ap.port = Port::new(&spec, 1, "ap");
+        ap.port = TxQueue::new(&spec, 1, "ap");
         ap.offer(data(1, 1));
         let view = View { flows: &ap.flows, links: &[] };
         let departure =

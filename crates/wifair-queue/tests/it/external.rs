@@ -8,8 +8,8 @@ use crate::common;
 use common::{ack, data};
 use wifair_core::{Ac, Packet, StationId, Time};
 use wifair_queue::{
-    Arrival, Buffer, Cx, Direction, Filter, Flows, FlowsSpec, Indexes, Maker, Pick, Placed, Port, PortSpec,
-    Refusal, Scheme, SchemeSpec, View,
+    Arrival, Buffer, Cx, Direction, Filter, Flows, FlowsSpec, Indexes, Maker, Pick, Placed, Refusal, Scheme,
+    SchemeSpec, TxQueue, TxQueueSpec, View,
 };
 
 const JSON: &str = r#"{"scheme": {"name": "external", "id": "refusal@1", "parameters": {"share": 0.5}}}"#;
@@ -25,7 +25,7 @@ impl Scheme for Refusing {
 
 #[test]
 fn it_is_refused_unless_it_is_supplied() {
-    let mut spec: PortSpec = serde_json::from_str(JSON).unwrap();
+    let mut spec: TxQueueSpec = serde_json::from_str(JSON).unwrap();
     let error = spec.validate("ap.port").unwrap_err();
     assert_eq!((error.key.as_str(), error.value.as_str()), ("ap.port.scheme", "refusal@1"));
     spec.scheme.supply(&mut |_| None);
@@ -47,18 +47,18 @@ fn it_is_refused_unless_it_is_supplied() {
 
 #[test]
 fn it_is_written_as_it_was_read_and_stands_in_no_list() {
-    let spec: PortSpec = serde_json::from_str(JSON).unwrap();
+    let spec: TxQueueSpec = serde_json::from_str(JSON).unwrap();
     let written = serde_json::to_value(&spec).unwrap();
     assert_eq!(written["scheme"], serde_json::from_str::<serde_json::Value>(JSON).unwrap()["scheme"]);
     assert_eq!(spec.scheme.name(), "external");
     assert!(SchemeSpec::components().iter().all(|scheme| scheme.info.name != "external"));
-    let schema = serde_json::to_string(&schemars::schema_for!(PortSpec)).unwrap();
+    let schema = serde_json::to_string(&schemars::schema_for!(TxQueueSpec)).unwrap();
     assert!(schema.contains("droptail") && !schema.contains("external"));
 }
 
 #[test]
 fn others_are_not_asked_for() {
-    let mut spec = PortSpec::default();
+    let mut spec = TxQueueSpec::default();
     spec.scheme.supply(&mut |_| panic!("tail drop needs no supply"));
 }
 
@@ -85,8 +85,8 @@ impl Scheme for Hesitating {
 #[test]
 fn an_ack_that_is_refused_makes_no_other_redundant() {
     let found = Arc::new(AtomicU32::new(0));
-    let spec = PortSpec { limit_packets: 2, ..PortSpec::default() };
-    let mut port = Port::with_scheme(&spec, Box::new(Hesitating(found.clone())), 1, "ap");
+    let spec = TxQueueSpec { limit_packets: 2, ..TxQueueSpec::default() };
+    let mut port = TxQueue::with_scheme(&spec, Box::new(Hesitating(found.clone())), 1, "ap");
     let mut flows = Flows::new(&FlowsSpec::default());
     let mut offer = |packet: Packet| {
         let flow = flows.observe(&packet, Direction::Down, Time::ZERO, |flow| port.holds(flow));

@@ -4,7 +4,7 @@ use crate::common;
 
 use common::data;
 use wifair_core::{Ac, Counters, FlowId, StationId, Time};
-use wifair_queue::{Count, Flows, FlowsSpec, Ledger, Port, PortSpec, View};
+use wifair_queue::{Count, Flows, FlowsSpec, Ledger, TxQueue, TxQueueSpec, View};
 
 fn count(k: u64) -> Count {
     Count { packets: k, bytes: 100 * k }
@@ -54,9 +54,9 @@ fn between_two_looks_is_the_difference_and_what_waits_is_what_waits_now() {
 
 #[test]
 fn between_two_looks_each_flow_is_counted_by_itself() {
-    let mut port = Port::new(&PortSpec { limit_packets: 1, ..PortSpec::default() }, 1, "ap");
+    let mut port = TxQueue::new(&TxQueueSpec { limit_packets: 1, ..TxQueueSpec::default() }, 1, "ap");
     let flows = Flows::new(&FlowsSpec::default());
-    let offer = |port: &mut Port, packets: [u32; 6]| {
+    let offer = |port: &mut TxQueue, packets: [u32; 6]| {
         let view = View { flows: &flows, links: &[] };
         for (flow, packets) in (0u32..).zip(packets) {
             for seq in 0..packets {

@@ -6,13 +6,13 @@ use common::{ack, cases, data};
 use proptest::prelude::*;
 use wifair_core::{Ac, Packet, Rate, StationId, Time};
 use wifair_queue::{
-    Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Ledger, Link, Outcome, Port, PortSpec,
-    SchemeSpec, View,
+    Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Ledger, Link, Outcome, SchemeSpec, TxQueue,
+    TxQueueSpec, View,
 };
 
 /// A port behind a MAC that sends one packet at a time, and what an onlooker knows of its idle time.
 struct Bench {
-    port: Port,
+    port: TxQueue,
     flows: Flows,
     links: Vec<Link>,
     now: Time,
@@ -24,10 +24,10 @@ struct Bench {
 
 impl Bench {
     fn new(port: &str) -> Bench {
-        let spec: PortSpec = serde_json::from_str(port).unwrap();
+        let spec: TxQueueSpec = serde_json::from_str(port).unwrap();
         spec.validate("ap.port").unwrap();
         Bench {
-            port: Port::new(&spec, 1, "ap"),
+            port: TxQueue::new(&spec, 1, "ap"),
             flows: Flows::new(&FlowsSpec::default()),
             links: vec![Link { rate: Rate::from_mbps(11.0) }],
             now: Time::ZERO,
@@ -191,7 +191,7 @@ fn above_a_lowered_limit_packets_stay_or_go() {
 #[test]
 fn impossible_limits_are_refused() {
     let complaint = |port: &str| {
-        let spec: PortSpec = serde_json::from_str(port).unwrap();
+        let spec: TxQueueSpec = serde_json::from_str(port).unwrap();
         let error = spec.validate("ap.port").unwrap_err();
         (error.key, error.allowed)
     };

@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use common::{ack, data, syn};
 use wifair_core::{Ac, Class, Ecn, FlowId, Packet, StationId, TcpFlags, Time};
 use wifair_queue::{
-    Arrival, Buffer, Cx, Eviction, Filter, Flows, FlowsSpec, Indexes, Ledger, Pick, Placed, Pool, Port,
-    PortSpec, Refusal, Scheme, View,
+    Arrival, Buffer, Cx, Eviction, Filter, Flows, FlowsSpec, Indexes, Ledger, Pick, Placed, Pool, Refusal,
+    Scheme, TxQueue, TxQueueSpec, View,
 };
 
 /// What the scheme below is to do with an arrival, once it stands at the tail.
@@ -56,9 +56,9 @@ impl Scheme for Acts {
 }
 
 /// The port after these arrivals.
-fn port(filter: Filter, arrivals: &[(Packet, Act)]) -> Port {
+fn port(filter: Filter, arrivals: &[(Packet, Act)]) -> TxQueue {
     let acts = Acts { acts: arrivals.iter().map(|(_, act)| *act).collect(), filter };
-    let mut port = Port::with_scheme(&PortSpec::default(), Box::new(acts), 1, "ap");
+    let mut port = TxQueue::with_scheme(&TxQueueSpec::default(), Box::new(acts), 1, "ap");
     let flows = Flows::new(&FlowsSpec::default());
     for (number, (packet, _)) in arrivals.iter().enumerate() {
         let now = Time::from_us(number as u64);
@@ -70,7 +70,7 @@ fn port(filter: Filter, arrivals: &[(Packet, Act)]) -> Port {
     port
 }
 
-fn queue(port: &Port) -> Vec<Packet> {
+fn queue(port: &TxQueue) -> Vec<Packet> {
     let buffer = port.buffer();
     std::iter::successors(buffer.head(), |&slot| buffer.after(slot)).map(|s| *buffer.packet(s)).collect()
 }

@@ -10,7 +10,7 @@ use common::{ack, cases, data, upward};
 use naive::against::{SCHEMES, Step, queue, run};
 use proptest::prelude::*;
 use wifair_core::{Ac, Packet, StationId, Time};
-use wifair_queue::{Direction, Flows, FlowsSpec, Port, PortSpec, SchemeSpec, View};
+use wifair_queue::{Direction, Flows, FlowsSpec, SchemeSpec, TxQueue, TxQueueSpec, View};
 
 fn step() -> impl Strategy<Value = Step> {
     let connection = || 0u32..6;
@@ -63,8 +63,8 @@ fn chi_square(scheme: &str, queued: &[Packet], arrival: Packet, candidates: &[Pa
     let mut hits = vec![0u32; candidates.len()];
     for seed in 0..runs {
         let scheme: SchemeSpec = serde_json::from_str(scheme).unwrap();
-        let spec = PortSpec { limit_packets: queued.len() as u32, scheme, ..PortSpec::default() };
-        let mut port = Port::new(&spec, seed, "ap");
+        let spec = TxQueueSpec { limit_packets: queued.len() as u32, scheme, ..TxQueueSpec::default() };
+        let mut port = TxQueue::new(&spec, seed, "ap");
         let mut flows = Flows::new(&FlowsSpec::default());
         for n in 0..uplink {
             flows.observe(&upward(data(n, 1)), Direction::Up, Time::ZERO, |_| false);

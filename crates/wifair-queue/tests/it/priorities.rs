@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use wifair_core::{Ac, Class, DSCP_HIGH_PRIORITY, FlowId, Packet, Rate, StationId, TcpFlags, Time};
 use wifair_queue::{
-    Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Outcome, Port, PortSpec, SchemeSpec, View,
+    Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Outcome, SchemeSpec, TxQueue, TxQueueSpec, View,
 };
 
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// A port with its flow monitor and a clock; every packet is unlike every other by its window.
 struct Ap {
-    port: Port,
+    port: TxQueue,
     flows: Flows,
     now: Time,
     serial: u32,
@@ -53,9 +53,9 @@ impl Ap {
     fn new(scheme: &Value, limit_packets: u32) -> Ap {
         let scheme: SchemeSpec = serde_json::from_value(scheme.clone()).unwrap();
         scheme.validate("scheme").unwrap();
-        let spec = PortSpec { limit_packets, scheme, ..PortSpec::default() };
+        let spec = TxQueueSpec { limit_packets, scheme, ..TxQueueSpec::default() };
         let flows = Flows::new(&FlowsSpec { idle_timeout_s: 3.0, ..FlowsSpec::default() });
-        Ap { port: Port::new(&spec, 1, "ap"), flows, now: Time::from_ms(1), serial: 0 }
+        Ap { port: TxQueue::new(&spec, 1, "ap"), flows, now: Time::from_ms(1), serial: 0 }
     }
 
     /// Offers a packet, and gives out its flow and the packet as it was offered. Flows that the monitor has forgotten go

@@ -6,8 +6,8 @@ use common::{cases, data};
 use proptest::prelude::*;
 use wifair_core::{Ac, FlowId, Packet, StationId, Time};
 use wifair_queue::{
-    Arrival, Buffer, Cx, Departure, Eviction, Flows, FlowsSpec, Grant, Indexes, Placed, Port, PortSpec,
-    QueueId, Scheme, SlotId, View,
+    Arrival, Buffer, Cx, Departure, Eviction, Flows, FlowsSpec, Grant, Indexes, Placed, QueueId, Scheme,
+    SlotId, TxQueue, TxQueueSpec, View,
 };
 
 const QUEUES: u32 = 300;
@@ -99,8 +99,8 @@ proptest! {
         ),
         limit_packets in 2u32..30,
     ) {
-        let spec = PortSpec { limit_packets, ..PortSpec::default() };
-        let mut port = Port::with_scheme(&spec, Box::new(ByFlow::default()), 1, "ap");
+        let spec = TxQueueSpec { limit_packets, ..TxQueueSpec::default() };
+        let mut port = TxQueue::with_scheme(&spec, Box::new(ByFlow::default()), 1, "ap");
         let flows = Flows::new(&FlowsSpec::default());
         let view = View { flows: &flows, links: &[] };
         for (serial, (queue, size, arrives)) in (0u32..).zip(steps) {

@@ -1,9 +1,9 @@
 //! Plans in, errors out; and what `wifair schemes` is told.
 
 use wifair_core::{Class, ComponentInfo};
-use wifair_queue::{LimitSpec, PortSpec, SchemeSpec};
+use wifair_queue::{LimitSpec, SchemeSpec, TxQueueSpec};
 
-fn plan(json: &str) -> Result<PortSpec, String> {
+fn plan(json: &str) -> Result<TxQueueSpec, String> {
     serde_json::from_str(json).map_err(|error| error.to_string())
 }
 
@@ -68,7 +68,7 @@ fn what_does_not_belong_is_refused() {
             plan(&format!(r#"{{"limit_packets": {limit}}}"#)).unwrap().validate("ap.port").unwrap_err();
         assert_eq!((error.key.as_str(), error.value), ("ap.port.limit_packets", limit.to_string()));
     }
-    assert!(PortSpec::default().validate("ap.port").is_ok());
+    assert!(TxQueueSpec::default().validate("ap.port").is_ok());
 }
 
 /// Scheme, key, the least and the greatest number that it takes, and one below and above.
@@ -121,7 +121,7 @@ fn numbers_are_taken_up_to_their_bounds() {
             let json = |value: &dyn std::fmt::Display| {
                 format!(r#"{{"scheme": {{"name": "{scheme}", "{key}": {value}}}}}"#)
             };
-            plan(&json(&value)).map_err(|_| key.to_owned()).and_then(|spec: PortSpec| {
+            plan(&json(&value)).map_err(|_| key.to_owned()).and_then(|spec: TxQueueSpec| {
                 spec.validate("ap.port")
                     .map_err(|error| error.key.trim_start_matches("ap.port.scheme.").to_owned())
             })

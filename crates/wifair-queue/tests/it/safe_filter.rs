@@ -7,7 +7,7 @@ use crate::common;
 use common::{ack, cases, data};
 use proptest::prelude::*;
 use wifair_core::{Ac, Class, FlowId, Packet, SackBlocks, StationId, TcpFlags, Time};
-use wifair_queue::{Departure, Flows, FlowsSpec, Grant, Outcome, Port, PortSpec, View};
+use wifair_queue::{Departure, Flows, FlowsSpec, Grant, Outcome, TxQueue, TxQueueSpec, View};
 
 /// An ACK as a receiver may send it.
 #[derive(Clone, Debug)]
@@ -122,8 +122,8 @@ proptest! {
         limit in 2u32..40,
         steps in prop::collection::vec(step(), 1..120),
     ) {
-        let spec = PortSpec { limit_packets: limit, scheme: serde_json::from_str(scheme).unwrap(), ..PortSpec::default() };
-        let mut port = Port::new(&spec, 7, "ap");
+        let spec = TxQueueSpec { limit_packets: limit, scheme: serde_json::from_str(scheme).unwrap(), ..TxQueueSpec::default() };
+        let mut port = TxQueue::new(&spec, 7, "ap");
         let flows = Flows::new(&FlowsSpec::default());
         let view = View { flows: &flows, links: &[] };
         let mut histories: [History; 3] = Default::default();
@@ -224,7 +224,7 @@ fn what_the_later_ack_repeats_is_filtered() {
         (plain(5_000), with(6_000, &[], psh), true),
     ] {
         let scheme = serde_json::from_str(SCHEMES[0]).unwrap();
-        let mut port = Port::new(&PortSpec { scheme, ..PortSpec::default() }, 7, "ap");
+        let mut port = TxQueue::new(&TxQueueSpec { scheme, ..TxQueueSpec::default() }, 7, "ap");
         let flows = Flows::new(&FlowsSpec::default());
         for packet in [&first, &second] {
             let view = View { flows: &flows, links: &[] };
@@ -236,13 +236,13 @@ fn what_the_later_ack_repeats_is_filtered() {
     }
 }
 
-fn queue(port: &Port) -> Vec<Packet> {
+fn queue(port: &TxQueue) -> Vec<Packet> {
     let buffer = port.buffer();
     std::iter::successors(buffer.head(), |&slot| buffer.after(slot))
         .map(|slot| *buffer.packet(slot))
         .collect()
 }
 
-fn filtered(port: &Port, now: Time) -> u64 {
+fn filtered(port: &TxQueue, now: Time) -> u64 {
     port.snapshot(now).classes.iter().map(|ledger| ledger.filtered.packets).sum()
 }

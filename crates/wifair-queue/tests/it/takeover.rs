@@ -5,7 +5,8 @@ use crate::common;
 use common::data;
 use wifair_core::{Ac, Class, FlowId, StationId, Time};
 use wifair_queue::{
-    Arrival, Buffer, Cx, Flows, FlowsSpec, Ledger, Placed, Port, PortSpec, Refusal, Scheme, SchemeSpec, View,
+    Arrival, Buffer, Cx, Flows, FlowsSpec, Ledger, Placed, Refusal, Scheme, SchemeSpec, TxQueue, TxQueueSpec,
+    View,
 };
 
 /// Admits as many packets as it says, in turn a refusal by tail drop and one by AQM afterwards.
@@ -24,15 +25,15 @@ impl Scheme for AtMost {
 }
 
 struct Ap {
-    port: Port,
+    port: TxQueue,
     flows: Flows,
     seq: u32,
 }
 
 impl Ap {
     fn new(limit_packets: u32) -> Ap {
-        let spec = PortSpec { limit_packets, ..PortSpec::default() };
-        Ap { port: Port::new(&spec, 1, "ap"), flows: Flows::new(&FlowsSpec::default()), seq: 0 }
+        let spec = TxQueueSpec { limit_packets, ..TxQueueSpec::default() };
+        Ap { port: TxQueue::new(&spec, 1, "ap"), flows: Flows::new(&FlowsSpec::default()), seq: 0 }
     }
 
     fn offer(&mut self, packets: u32) {
@@ -81,7 +82,7 @@ fn a_clock_starts_when_its_scheme_comes() {
     for listed in SchemeSpec::components() {
         let spec: SchemeSpec =
             serde_json::from_value(serde_json::json!({ "name": listed.info.name })).unwrap();
-        let at_zero = Port::with_scheme(&PortSpec::default(), spec.build(), 1, "ap").next_tick();
+        let at_zero = TxQueue::with_scheme(&TxQueueSpec::default(), spec.build(), 1, "ap").next_tick();
         let mut ap = Ap::new(10);
         let now = Time::from_s(7) + Time::from_ns(13);
         let view = View { flows: &ap.flows, links: &[] };

@@ -6,14 +6,14 @@ use common::{cases, data};
 use proptest::prelude::*;
 use wifair_core::{Ac, FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{
-    Departure, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Port, PortSpec, Reception, View,
+    Departure, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Reception, TxQueue, TxQueueSpec, View,
 };
 
 const LINKS: [Link; 8] = [Link { rate: Rate::from_kbps(11_000) }; 8];
 
 /// A port whose MAC takes one frame after the other.
 struct Ap {
-    port: Port,
+    port: TxQueue,
     flows: Flows,
     now: Time,
     serial: u32,
@@ -21,13 +21,13 @@ struct Ap {
 
 impl Ap {
     fn new(scheme: &str) -> Ap {
-        let spec = PortSpec {
+        let spec = TxQueueSpec {
             limit_packets: 5_000,
             scheme: serde_json::from_str(scheme).unwrap(),
-            ..PortSpec::default()
+            ..TxQueueSpec::default()
         };
         Ap {
-            port: Port::new(&spec, 3, "ap"),
+            port: TxQueue::new(&spec, 3, "ap"),
             flows: Flows::new(&FlowsSpec::default()),
             now: Time::ZERO,
             serial: 0,

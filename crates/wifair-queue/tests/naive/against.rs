@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use wifair_core::{Ac, Class, DSCP_HIGH_PRIORITY, Packet, Rate, Rng, StationId, TcpFlags, Time};
 use wifair_queue::{
     Arrival, Buffer, Cx, Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Hooks, Indexes, Outcome,
-    Placed, Port, PortSpec, Scheme, SchemeSpec, Shortcuts, View,
+    Placed, Scheme, SchemeSpec, Shortcuts, TxQueue, TxQueueSpec, View,
 };
 
 use super::{Model, Verdict};
@@ -113,15 +113,15 @@ pub fn run(
     shortcuts: bool,
 ) -> Result<(), TestCaseError> {
     let scheme: SchemeSpec = serde_json::from_str(scheme).unwrap();
-    let spec = PortSpec {
+    let spec = TxQueueSpec {
         limit_packets: limit,
         limit_counts_in_service: counts_in_service,
         scheme,
-        ..PortSpec::default()
+        ..TxQueueSpec::default()
     };
     let rng = Arc::new(Mutex::new(Some(Rng::stream(7, "ap", "scheme"))));
     let watched = Watched { scheme: spec.scheme.build(), rng: rng.clone(), shortcuts };
-    let mut port = Port::with_scheme(&spec, Box::new(watched), 7, "ap");
+    let mut port = TxQueue::with_scheme(&spec, Box::new(watched), 7, "ap");
     let mut model = Model::new(&spec, Rng::stream(7, "ap", "scheme"));
     let mut flows = Flows::new(&FlowsSpec { idle_timeout_s: 1.0, ..FlowsSpec::default() });
     let mut last_ack = [u32::MAX - 4000; 6]; // wraps soon
@@ -268,7 +268,7 @@ pub fn run(
 }
 
 /// What is queued, in order.
-pub fn queue(port: &Port) -> Vec<Packet> {
+pub fn queue(port: &TxQueue) -> Vec<Packet> {
     let buffer = port.buffer();
     std::iter::successors(buffer.head(), |&slot| buffer.after(slot))
         .map(|slot| *buffer.packet(slot))

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::test_runner::TestCaseError;
 use wifair_core::{Class, Counters, FlowId, Packet, Rng, TcpFlags, Time};
-use wifair_queue::{Count, FlowLedger, Flows, Ledger, PortSpec};
+use wifair_queue::{Count, FlowLedger, Flows, Ledger, TxQueueSpec};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Item {
@@ -45,7 +45,7 @@ pub struct Model {
 }
 
 impl Model {
-    pub fn new(spec: &PortSpec, rng: Rng) -> Model {
+    pub fn new(spec: &TxQueueSpec, rng: Rng) -> Model {
         Model {
             queue: Vec::new(),
             in_service: Vec::new(),

@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 use proptest::prelude::*;
 use wifair_core::{Ac, Ecn, FlowId, Packet, Rate, StationId, TcpFlags, Time};
 use wifair_queue::{
-    Departure, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Port, PortSpec, Reception, SchemeSpec, View,
+    Departure, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Reception, SchemeSpec, TxQueue, TxQueueSpec,
+    View,
 };
 
 use super::{Ns, Plain, Tally};
@@ -59,14 +60,14 @@ fn links() -> [Link; 4] {
 }
 
 /// By their serial numbers, which each packet has as its window.
-fn queue(port: &Port) -> Vec<Packet> {
+fn queue(port: &TxQueue) -> Vec<Packet> {
     let buffer = port.buffer();
     std::iter::successors(buffer.head(), |&slot| buffer.after(slot))
         .map(|slot| *buffer.packet(slot))
         .collect()
 }
 
-fn tally(port: &Port, now: Time) -> Tally {
+fn tally(port: &TxQueue, now: Time) -> Tally {
     let classes = port.snapshot(now).classes;
     let sum = |of: fn(&wifair_queue::Ledger) -> u64| classes.iter().map(of).sum();
     Tally {
@@ -103,8 +104,8 @@ fn buckets_in_order() -> Vec<usize> {
         let mut places = vec![0; 8];
         while left.len() > 1 {
             let scheme = serde_json::from_str(r#"{"name": "fq-codel", "queues": 65536}"#).unwrap();
-            let spec = PortSpec { limit_packets: left.len() as u32 - 1, scheme, ..PortSpec::default() };
-            let mut port = Port::new(&spec, 7, "ap");
+            let spec = TxQueueSpec { limit_packets: left.len() as u32 - 1, scheme, ..TxQueueSpec::default() };
+            let mut port = TxQueue::new(&spec, 7, "ap");
             let flows = Flows::new(&FlowsSpec::default());
             let view = View { flows: &flows, links: &[] };
             for &n in &left {
@@ -138,9 +139,9 @@ pub fn run(
     // With one queue all flows collide. With many none do: the stream is one in which these eight do not.
     let buckets = if spec["queues"] == 1 { vec![0; 8] } else { buckets_in_order() };
     let scheme: SchemeSpec = serde_json::from_value(spec.clone()).unwrap();
-    let port_spec = PortSpec { limit_packets: limit, scheme, ..PortSpec::default() };
+    let port_spec = TxQueueSpec { limit_packets: limit, scheme, ..TxQueueSpec::default() };
     let written = serde_json::to_value(&port_spec.scheme).unwrap();
-    let mut port = Port::new(&port_spec, 7, "ap");
+    let mut port = TxQueue::new(&port_spec, 7, "ap");
     let mut plain = Plain::new(&written, limit as usize, buckets);
     let filters = spec["ack_filter"].as_str().is_some_and(|filter| filter != "off");
     let flows = Flows::new(&FlowsSpec::default());

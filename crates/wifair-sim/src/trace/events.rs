@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wifair_core::{Ac, Packet, StationId, TCP, Time};
-use wifair_queue::{Entry, Eviction, Journal, Outcome, PortEvent, Refusal};
+use wifair_queue::{Entry, Eviction, Journal, Outcome, Refusal, TxQueueEvent};
 use wifair_wlan::{Beacon, Bss, Node, SentMpdu, SentPpdu, TransmissionOutcome};
 
 use crate::address;
@@ -197,15 +197,15 @@ impl EventLog {
         let row = EventRow { queued_packets, ..self.row(entry.at, entry.port, &entry.packet, entry.station) };
         let sojourn_ns = |enqueued_at| Some((entry.at - enqueued_at).as_ns());
         match entry.event {
-            PortEvent::Enqueued => EventRow { event: "enqueue", ..row },
-            PortEvent::Refused(reason) => {
+            TxQueueEvent::Enqueued => EventRow { event: "enqueue", ..row },
+            TxQueueEvent::Refused(reason) => {
                 let detail = match reason {
                     Refusal::TailDrop => "tail-drop",
                     Refusal::Aqm => "aqm",
                 };
                 EventRow { event: "refuse", detail, ..row }
             }
-            PortEvent::Evicted { reason, enqueued_at } => {
+            TxQueueEvent::Evicted { reason, enqueued_at } => {
                 let detail = match reason {
                     Eviction::Redundant => "redundant",
                     Eviction::Victim => "victim",
@@ -213,12 +213,12 @@ impl EventLog {
                 };
                 EventRow { event: "evict", detail, sojourn_ns: sojourn_ns(enqueued_at), ..row }
             }
-            PortEvent::CeMarked => EventRow { event: "mark", detail: "ce", ..row },
-            PortEvent::EceMarked => EventRow { event: "mark", detail: "ece", ..row },
-            PortEvent::Dequeued { enqueued_at } => {
+            TxQueueEvent::CeMarked => EventRow { event: "mark", detail: "ce", ..row },
+            TxQueueEvent::EceMarked => EventRow { event: "mark", detail: "ece", ..row },
+            TxQueueEvent::Dequeued { enqueued_at } => {
                 EventRow { event: "dequeue", sojourn_ns: sojourn_ns(enqueued_at), ..row }
             }
-            PortEvent::Finished { outcome, rate, attempts, airtime, service } => EventRow {
+            TxQueueEvent::Finished { outcome, rate, attempts, airtime, service } => EventRow {
                 event: "finish",
                 detail: match outcome {
                     Outcome::Delivered => "delivered",

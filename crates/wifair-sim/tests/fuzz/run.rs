@@ -1,7 +1,7 @@
 //! A run of whatever plan is accepted: it ends, its books balance, and records and traces change nothing.
 
 use wifair_core::{Packet, StationId, Time};
-use wifair_queue::{Ledger, Port};
+use wifair_queue::{Ledger, TxQueue};
 use wifair_sim::application::Carried;
 use wifair_sim::{
     EventRow, Fingerprint, FlowSpec, Network, PcapSpec, Plan, RunRecord, Tap, TraceSpec, Way, fingerprint,
@@ -144,7 +144,7 @@ fn balance(network: &Network<(Crossings, Fingerprint)>) {
     assert_eq!(offered_down, crossings.to_ap_port);
 }
 
-fn offered(port: &Port, now: Time) -> u64 {
+fn offered(port: &TxQueue, now: Time) -> u64 {
     let count = |ledger: &Ledger| ledger.offered.packets;
     port.snapshot(now).classes.iter().map(count).sum()
 }

@@ -324,14 +324,14 @@ impl Aggregation {
 mod tests {
     use proptest::prelude::*;
     use wifair_core::{Ac, FlowId, Rate, StationId};
-    use wifair_queue::{Departure, Flows, FlowsSpec, Grant, Port, PortSpec, View};
+    use wifair_queue::{Departure, Flows, FlowsSpec, Grant, TxQueue, TxQueueSpec, View};
 
     use super::*;
     use originator::Attempts;
 
     /// Both ends of an agreement, the port above, and what has come of it.
     struct Side {
-        port: Port,
+        port: TxQueue,
         agreement: Agreement,
         passed: Vec<(u32, Time)>,
         finished: Vec<String>,
@@ -342,7 +342,7 @@ mod tests {
 
     impl Side {
         fn new(is_general: bool, amsdu: Amsdu) -> Side {
-            let port = Port::new(&PortSpec { limit_packets: 1_000, ..PortSpec::default() }, 1, "ap");
+            let port = TxQueue::new(&TxQueueSpec { limit_packets: 1_000, ..TxQueueSpec::default() }, 1, "ap");
             let (passed, finished) = (vec![], vec![]);
             Side { port, agreement: Agreement::new(8, amsdu), passed, finished, is_general }
         }

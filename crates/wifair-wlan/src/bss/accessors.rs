@@ -1,7 +1,7 @@
 //! Read access to a BSS: counters, ports, rates, flows.
 
 use wifair_core::{Ac, FiveTuple, FlowId, Packet, Rate, StationId, Time};
-use wifair_queue::{Direction, Flows, Ledger, Port};
+use wifair_queue::{Direction, Flows, Ledger, TxQueue};
 
 use super::Bss;
 use crate::exchange::Phase;
@@ -46,23 +46,23 @@ impl Bss {
     }
 
     /// The AP's port; under EDCA that of best effort.
-    pub fn ap_port(&self) -> &Port {
+    pub fn ap_port(&self) -> &TxQueue {
         self.nodes.usual_port(Node::Ap)
     }
 
     /// A station's port; under EDCA that of best effort.
-    pub fn station_port(&self, station: StationId) -> &Port {
+    pub fn station_port(&self, station: StationId) -> &TxQueue {
         self.nodes.usual_port(Node::Station(station))
     }
 
     /// The AP's ports: one under DCF, or if the categories share it; else those of the categories that can get packets, the
     /// highest first.
-    pub fn ap_ports(&self) -> impl Iterator<Item = (Option<Ac>, &Port)> {
+    pub fn ap_ports(&self) -> impl Iterator<Item = (Option<Ac>, &TxQueue)> {
         self.nodes.ports_of(Node::Ap)
     }
 
     /// A station's ports, see [`Bss::ap_ports`].
-    pub fn station_ports(&self, station: StationId) -> impl Iterator<Item = (Option<Ac>, &Port)> {
+    pub fn station_ports(&self, station: StationId) -> impl Iterator<Item = (Option<Ac>, &TxQueue)> {
         self.nodes.ports_of(Node::Station(station))
     }
 

@@ -1,7 +1,7 @@
 //! Construction of a BSS from its spec.
 
 use wifair_core::{Ac, Rng, SpecError, StationId, Time};
-use wifair_queue::{Direction, Port, PortSpec};
+use wifair_queue::{Direction, TxQueue, TxQueueSpec};
 
 use super::Bss;
 use crate::access_point::LinkTable;
@@ -68,9 +68,11 @@ impl Bss {
         });
         let shares_port = |node| edca.as_ref().is_some_and(|edca| edca.shares_port(node));
         let ports = each().map(|(node, label, ac)| match shares_port(node) {
-            false => Port::for_purpose(&spec.port(node.index(), ac), seed, label, &purpose("scheme", ac)),
-            true if ac == Some(RANKS[0]) => Port::for_categories(spec.node_port(node.index()), seed, label),
-            true => Port::new(&PortSpec::default(), seed, label), // no packets ever arrive there
+            false => TxQueue::for_purpose(&spec.port(node.index(), ac), seed, label, &purpose("scheme", ac)),
+            true if ac == Some(RANKS[0]) => {
+                TxQueue::for_categories(spec.node_port(node.index()), seed, label)
+            }
+            true => TxQueue::new(&TxQueueSpec::default(), seed, label), // no packets ever arrive there
         });
         let edcafs = each().map(|(node, _, ac)| {
             let ac = ac.unwrap_or(Ac::BestEffort);

@@ -9,7 +9,7 @@ use crate::node::{EdcafId, Node};
 
 impl Bss {
     /// Sets `scheme` at each port of the AP, except those of categories with a separate scheme, at `now`, which is not after
-    /// [`Bss::next_event`]: see [`Port::change_scheme`](wifair_queue::Port::change_scheme). `scheme` must have passed
+    /// [`Bss::next_event`]: see [`TxQueue::change_scheme`](wifair_queue::TxQueue::change_scheme). `scheme` must have passed
     /// [`BssSpec::check_ap_scheme`](crate::BssSpec::check_ap_scheme).
     pub fn set_ap_scheme(&mut self, scheme: &SchemeSpec, now: Time) {
         self.come_from_outside(now);

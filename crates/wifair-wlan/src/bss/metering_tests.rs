@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use wifair_core::{ConnectionId, FiveTuple, Packet, StationId, TCP, TcpFlags, Time};
-use wifair_queue::{Arrival, Buffer, Cx, Exchange, Hooks, Placed, Port, PortSpec, Reception, Scheme};
+use wifair_queue::{Arrival, Buffer, Cx, Exchange, Hooks, Placed, Reception, Scheme, TxQueue, TxQueueSpec};
 
 use super::{Bss, Output};
 use crate::meter::Meter;
@@ -67,7 +67,7 @@ fn own_frames_are_accounted_for_to_the_nanosecond() {
     let mut bss = Bss::new(&BssSpec::new(vec![StationSpec::new("sta", 11.0)]), 1).unwrap();
     let event = Arc::new(Mutex::new(Event::default()));
     *bss.nodes.ap_port_mut() =
-        Port::with_scheme(&PortSpec::default(), Box::new(Probe(event.clone())), 1, "ap");
+        TxQueue::with_scheme(&TxQueueSpec::default(), Box::new(Probe(event.clone())), 1, "ap");
     bss.meter = Meter::wanted_by(bss.nodes.ports_of(Node::Ap));
     bss.review_ends();
     for _ in 0..3 {

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
 use wifair_core::{StationId, TcpFlags, Time};
-use wifair_queue::{Ledger, Port};
+use wifair_queue::{Ledger, TxQueue};
 use wifair_wlan::{Bss, BssSnapshot, BssSpec, Node, Output, StationChange, TransmissionOutcome};
 
 use crate::given::{self, Schema, chance, one_of, repaired};
@@ -275,6 +275,6 @@ impl Watched {
     }
 }
 
-fn total(port: &Port, at: Time, count: impl Fn(&Ledger) -> u64) -> u64 {
+fn total(port: &TxQueue, at: Time, count: impl Fn(&Ledger) -> u64) -> u64 {
     port.snapshot(at).classes.iter().map(count).sum()
 }

@@ -5,7 +5,7 @@ use crate::oracle::radio::TX_POWER_DBM;
 use crate::oracle::rate::Adaptation;
 use crate::oracle::scenario::{Change, Errors, Modes, Scenario, Station};
 use crate::oracle::timing::{self, Beacons, Modern, Phy, Protection, Rules, Tenths};
-use wifair_queue::PortSpec;
+use wifair_queue::TxQueueSpec;
 use wifair_wlan::{
     AggregationSpec, ApSpec, ArrivalWithinIfs, BackoffRange, BandKeys, BeaconsSpec, BssKeys, BssSpec,
     Categories, CategorySpec, ChannelSpec, Classify, Coding, Countdown, EdcaSpec, ErpProtection, Fill,
@@ -18,10 +18,10 @@ fn mbps(rate: Tenths) -> f64 {
 }
 
 pub fn spec(scenario: &Scenario) -> BssSpec {
-    let port = PortSpec {
+    let port = TxQueueSpec {
         limit_packets: scenario.port_limit as u32,
         limit_counts_in_service: scenario.limit_counts_in_service,
-        ..PortSpec::default()
+        ..TxQueueSpec::default()
     };
     let station = |(index, s): (usize, &Station)| StationSpec {
         frame_error_rate: error_rates(&s.errors),

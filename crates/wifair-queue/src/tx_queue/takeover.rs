@@ -1,12 +1,12 @@
-//! Replacing the scheme of a port in use.
+//! Replacing the scheme of a transmit queue in use.
 
 use wifair_core::Time;
 
-use super::Port;
+use super::TxQueue;
 use crate::limit::Wants;
 use crate::scheme::{Cx, Scheme, Shortcuts, View};
 
-impl Port {
+impl TxQueue {
     /// Replaces the scheme from `now` on. `scheme` is offered the queued packets in order, from head to tail, as arrivals that
     /// keep their enqueue times. Packets that it does not place count as evicted. Limit, counters, random stream, limit
     /// controller and journal are kept.
@@ -41,7 +41,7 @@ impl Port {
         }
     }
 
-    /// Installs `scheme` in the port.
+    /// Installs `scheme` in the transmit queue.
     fn adopt(&mut self, scheme: Box<dyn Scheme>) {
         let wants = self.control.as_ref().map_or(Wants::default(), |control| control.wants());
         self.hooks = scheme.hooks();

@@ -13,13 +13,13 @@ use crate::limits::LimitSpec;
 use crate::scheme::{Cx, Hooks, Scheme, Shortcuts, View};
 use crate::schemes::SchemeSpec;
 use crate::snapshot::Ledger;
-use crate::snapshot::PortSnapshot;
+use crate::snapshot::TxQueueSnapshot;
 use crate::words::{Exchange, Grant, Outcome, Reception, Refusal, Transmission};
 
-/// Parameters of a port.
+/// Parameters of a transmit queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(from = "GivenPort")]
-pub struct PortSpec {
+#[serde(from = "GivenTxQueue")]
+pub struct TxQueueSpec {
     /// Greatest number of packets in the buffer, 1 to 100000; at the start, where a limit controller moves it.
     pub limit_packets: u32,
     /// What moves the limit; nothing by default. It goes with every scheme.
@@ -32,10 +32,10 @@ pub struct PortSpec {
     pub scheme: SchemeSpec,
 }
 
-/// [`PortSpec`] as it is written: the limit may be left to the scheme.
+/// [`TxQueueSpec`] as it is written: the limit may be left to the scheme.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-struct GivenPort {
+struct GivenTxQueue {
     /// Greatest number of packets in the buffer, 1 to 100000; at the start, where a limit controller moves it. By default 100,
     /// or what the scheme has where it is in use: 10240 for `fq-codel`, 8192 for `mac80211`.
     limit_packets: Option<u32>,
@@ -49,24 +49,24 @@ struct GivenPort {
     scheme: SchemeSpec,
 }
 
-impl Default for GivenPort {
-    fn default() -> GivenPort {
-        let PortSpec { limit_controller, lowered_limit, limit_counts_in_service, scheme, .. } =
-            PortSpec::default();
-        GivenPort { limit_packets: None, limit_controller, lowered_limit, limit_counts_in_service, scheme }
+impl Default for GivenTxQueue {
+    fn default() -> GivenTxQueue {
+        let TxQueueSpec { limit_controller, lowered_limit, limit_counts_in_service, scheme, .. } =
+            TxQueueSpec::default();
+        GivenTxQueue { limit_packets: None, limit_controller, lowered_limit, limit_counts_in_service, scheme }
     }
 }
 
-impl From<GivenPort> for PortSpec {
-    fn from(given: GivenPort) -> PortSpec {
-        let GivenPort { limit_packets, limit_controller, lowered_limit, limit_counts_in_service, scheme } =
+impl From<GivenTxQueue> for TxQueueSpec {
+    fn from(given: GivenTxQueue) -> TxQueueSpec {
+        let GivenTxQueue { limit_packets, limit_controller, lowered_limit, limit_counts_in_service, scheme } =
             given;
         // A scheme that cannot be built is refused later, whatever its limit.
         let limit_packets = limit_packets.unwrap_or_else(|| match scheme.validate("") {
             Ok(()) => scheme.build().usual_limit_packets(),
-            Err(_) => PortSpec::default().limit_packets,
+            Err(_) => TxQueueSpec::default().limit_packets,
         });
-        PortSpec { limit_packets, limit_controller, lowered_limit, limit_counts_in_service, scheme }
+        TxQueueSpec { limit_packets, limit_controller, lowered_limit, limit_counts_in_service, scheme }
     }
 }
 
@@ -81,9 +81,9 @@ pub enum LoweredLimit {
     Evict,
 }
 
-impl Default for PortSpec {
-    fn default() -> PortSpec {
-        PortSpec {
+impl Default for TxQueueSpec {
+    fn default() -> TxQueueSpec {
+        TxQueueSpec {
             limit_packets: 100,
             limit_controller: None,
             lowered_limit: LoweredLimit::default(),
@@ -93,7 +93,7 @@ impl Default for PortSpec {
     }
 }
 
-impl PortSpec {
+impl TxQueueSpec {
     /// Checks the values. `path` is the component's key in the plan.
     pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         if !(1..=100_000).contains(&self.limit_packets) {
@@ -119,9 +119,9 @@ impl PortSpec {
 /// Calls come in order of time. A station has no flow monitor: all its packets have flow id 0, and it passes an idle
 /// [`Flows`](crate::Flows) as view.
 #[repr(C)] // as in `Buffer`
-pub struct Port {
+pub struct TxQueue {
     /// True if every decision is a shortcut, nothing is observed, and the buffer has only its order and its counters: the short
-    /// paths apply. Recomputed by [`Port::review`], like the next two.
+    /// paths apply. Recomputed by [`TxQueue::review`], like the next two.
     plain: bool,
     /// The same with an order by station as the only index.
     by_station: bool,
@@ -140,42 +140,42 @@ pub struct Port {
     wait_below: LogHistogram,
 }
 
-impl Port {
-    /// Creates an empty port. `spec` must be valid. `label` names the node (such as `"ap"`); the random stream is that of
+impl TxQueue {
+    /// Creates an empty transmit queue. `spec` must be valid. `label` names the node (such as `"ap"`); the random stream is that of
     /// (`seed`, `label`, `"scheme"`).
-    pub fn new(spec: &PortSpec, seed: u64, label: &str) -> Port {
-        Port::for_purpose(spec, seed, label, "scheme")
+    pub fn new(spec: &TxQueueSpec, seed: u64, label: &str) -> TxQueue {
+        TxQueue::for_purpose(spec, seed, label, "scheme")
     }
 
-    /// Like [`Port::new`], with the stream of (`seed`, `label`, `purpose`): one of several ports of a node.
-    pub fn for_purpose(spec: &PortSpec, seed: u64, label: &str, purpose: &str) -> Port {
-        Port {
+    /// Like [`TxQueue::new`], with the stream of (`seed`, `label`, `purpose`): one of several transmit queues of a node.
+    pub fn for_purpose(spec: &TxQueueSpec, seed: u64, label: &str, purpose: &str) -> TxQueue {
+        TxQueue {
             rng: Rng::stream(seed, label, purpose),
-            ..Port::with_scheme(spec, spec.scheme.build(), seed, label)
+            ..TxQueue::with_scheme(spec, spec.scheme.build(), seed, label)
         }
     }
 
-    /// Like [`Port::new`], for several access categories: a packet leaves to a grant for its category. For schemes with [`Scheme::serves_categories`].
-    pub fn for_categories(spec: &PortSpec, seed: u64, label: &str) -> Port {
-        Port::for_categories_with_scheme(spec, spec.scheme.build(), seed, label)
+    /// Like [`TxQueue::new`], for several access categories: a packet leaves to a grant for its category. For schemes with [`Scheme::serves_categories`].
+    pub fn for_categories(spec: &TxQueueSpec, seed: u64, label: &str) -> TxQueue {
+        TxQueue::for_categories_with_scheme(spec, spec.scheme.build(), seed, label)
     }
 
-    /// Like [`Port::for_categories`], with a scheme that is not in the registry.
+    /// Like [`TxQueue::for_categories`], with a scheme that is not in the registry.
     pub fn for_categories_with_scheme(
-        spec: &PortSpec,
+        spec: &TxQueueSpec,
         scheme: Box<dyn Scheme>,
         seed: u64,
         label: &str,
-    ) -> Port {
+    ) -> TxQueue {
         assert!(scheme.serves_categories(), "a scheme that gives each category its own");
         let needs = scheme.needs().by_category();
-        let port = Port::with_scheme(spec, scheme, seed, label);
+        let port = TxQueue::with_scheme(spec, scheme, seed, label);
         let buffer = Buffer::new(spec.limit_packets, spec.limit_counts_in_service, needs);
-        Port { buffer, ..port }.reviewed()
+        TxQueue { buffer, ..port }.reviewed()
     }
 
-    /// Like [`Port::new`], with `scheme` instead of the one that `spec` names. It need not be in the registry.
-    pub fn with_scheme(spec: &PortSpec, scheme: Box<dyn Scheme>, seed: u64, label: &str) -> Port {
+    /// Like [`TxQueue::new`], with `scheme` instead of the one that `spec` names. It need not be in the registry.
+    pub fn with_scheme(spec: &TxQueueSpec, scheme: Box<dyn Scheme>, seed: u64, label: &str) -> TxQueue {
         let hooks = scheme.hooks();
         let mut shortcuts = scheme.shortcuts();
         let control = spec
@@ -186,7 +186,7 @@ impl Port {
         if wants.idle {
             shortcuts = Shortcuts::NONE; // arrivals and departures are observed
         }
-        Port {
+        TxQueue {
             buffer: Buffer::new(spec.limit_packets, spec.limit_counts_in_service, scheme.needs()),
             hooks,
             shortcuts,
@@ -203,12 +203,12 @@ impl Port {
         .reviewed()
     }
 
-    fn reviewed(mut self) -> Port {
+    fn reviewed(mut self) -> TxQueue {
         self.review();
         self
     }
 
-    /// Recomputes which paths apply. Called after every change of what the port must ask before it acts.
+    /// Recomputes which paths apply. Called after every change of what the transmit queue must ask before it acts.
     fn review(&mut self) {
         self.observed = self.looks_at_exchanges
             || self.hooks.transmission
@@ -229,7 +229,7 @@ impl Port {
         self.review();
     }
 
-    /// Reports each packet that is gone from now on, see [`Port::take_freed`]. Results do not change.
+    /// Reports each packet that is gone from now on, see [`TxQueue::take_freed`]. Results do not change.
     pub fn report_freed(&mut self) {
         self.buffer.report_freed();
         self.review();
@@ -242,8 +242,8 @@ impl Port {
         }
     }
 
-    /// Whether calls may have consequences for their caller, to be looked for after each: they may change [`Port::next_tick`],
-    /// [`Port::take_freed`] may pass packets, or times of exchanges and transmissions are to be computed.
+    /// Whether calls may have consequences for their caller, to be looked for after each: they may change [`TxQueue::next_tick`],
+    /// [`TxQueue::take_freed`] may pass packets, or times of exchanges and transmissions are to be computed.
     #[inline(always)]
     pub fn is_observed(&self) -> bool {
         self.observed
@@ -255,7 +255,7 @@ impl Port {
     }
 
     /// Offers a packet of access category `ac` for transmission to `station`. `view` is called if the scheme is asked. Returns
-    /// [`Port::is_observed`].
+    /// [`TxQueue::is_observed`].
     #[inline(always)] // into the two callers through which all packets arrive
     pub fn enqueue<'v>(
         &mut self,
@@ -481,8 +481,8 @@ impl Port {
         self.hooks
     }
 
-    /// When [`Port::tick`] is due for the scheme or the limit controller. Ask again after a tick, after a change of scheme and
-    /// after every call that [`Port::has_news`].
+    /// When [`TxQueue::tick`] is due for the scheme or the limit controller. Ask again after a tick, after a change of scheme and
+    /// after every call that [`TxQueue::has_news`].
     pub fn next_tick(&self) -> Option<Time> {
         let of_scheme = if self.hooks.tick { self.scheme.next_tick() } else { None };
         let of_limit = self.control.as_ref().and_then(|control| control.next_tick());
@@ -492,7 +492,7 @@ impl Port {
         }
     }
 
-    /// The time returned by [`Port::next_tick`] has been reached. The limit controller goes first if both are due.
+    /// The time returned by [`TxQueue::next_tick`] has been reached. The limit controller goes first if both are due.
     pub fn tick(&mut self, now: Time, view: View) {
         self.buffer.advance(now);
         let is_due = |at: Option<Time>| at.is_some_and(|at| at <= now);
@@ -546,7 +546,7 @@ impl Port {
         self.control.is_some()
     }
 
-    /// Sets the buffer's limit, for ports without a limit controller. [`PortSpec::lowered_limit`] governs the packets above it.
+    /// Sets the buffer's limit, for transmit queues without a limit controller. [`TxQueueSpec::lowered_limit`] governs the packets above it.
     pub fn set_limit(&mut self, packets: u32, now: Time) {
         self.buffer.advance(now);
         self.move_limit(packets);
@@ -566,7 +566,7 @@ impl Port {
     }
 
     /// Closes the counters of a flow that the monitor has forgotten ([`Flows::pop_forgotten`](crate::Flows::pop_forgotten)) and
-    /// returns its ledger by class. The port's totals keep its counts. Panics while a packet of it is queued or in service.
+    /// returns its ledger by class. The transmit queue's totals keep its counts. Panics while a packet of it is queued or in service.
     pub fn retire(&mut self, flow: FlowId) -> [Ledger; 3] {
         if self.hooks.forgotten {
             self.scheme.on_forgotten(flow);
@@ -575,8 +575,8 @@ impl Port {
     }
 
     /// All counters up to `now`.
-    pub fn snapshot(&self, now: Time) -> PortSnapshot {
-        PortSnapshot { wait_below: self.wait_below.clone(), ..PortSnapshot::of(&self.buffer, now) }
+    pub fn snapshot(&self, now: Time) -> TxQueueSnapshot {
+        TxQueueSnapshot { wait_below: self.wait_below.clone(), ..TxQueueSnapshot::of(&self.buffer, now) }
     }
 }
 
@@ -597,8 +597,8 @@ mod tests {
             limit_counts_in_service in any::<bool>(),
             steps in prop::collection::vec((0u8..8, 0u32..3, 0u32..3_000, 0u64..1_000), 1..200),
         ) {
-            let spec = PortSpec { limit_packets, limit_counts_in_service, ..PortSpec::default() };
-            let mut ports = [(); 2].map(|()| Port::new(&spec, 1, "ap"));
+            let spec = TxQueueSpec { limit_packets, limit_counts_in_service, ..TxQueueSpec::default() };
+            let mut ports = [(); 2].map(|()| TxQueue::new(&spec, 1, "ap"));
             prop_assert!(ports[0].plain);
             (ports[1].plain, ports[1].observed) = (false, true);
             let flows = Flows::new(&FlowsSpec::default());
