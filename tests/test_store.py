@@ -222,7 +222,7 @@ def test_a_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:
 
 
 # A sweep in small batches. It says how much the store had when it began, then "written" after each batch, then how much
-# it took from the store.
+# it took from the store. One that is "held" waits for a line after each.
 SWEEPER = """
 import sys
 import wifair.study.store, wifair.study.study
@@ -231,9 +231,12 @@ from wifair.results import segment
 wifair.study.study.BATCH_S, wifair.study.study.STORE_SHARE = 0.02, 1.0
 wifair.study.store.MANY, wifair.study.store.COMPACT_EVERY = 4, 5
 write = segment.write
+held = False
 def told(*arguments):
     write(*arguments)
     print("written", flush=True)
+    if held:
+        sys.stdin.readline()
 segment.write = told
 flows = [{"count": 4, "direction": "up"}, {"count": 4, "direction": "down"}]
 sweep = Sweep(
@@ -242,14 +245,15 @@ sweep = Sweep(
 )
 store = Store(sys.argv[1])
 print(store.mine.replications().height, flush=True)
+held = "held" in sys.argv
 sweep.run(threads=1, store=store)
 print(store.taken, *store.remarks(), flush=True)
 """
 
 
-def sweeper(folder: Path, seeds: int) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", SWEEPER, str(folder), str(seeds)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+def sweeper(folder: Path, seeds: int, *held: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", SWEEPER, str(folder), str(seeds), *held]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def table(folder: Path) -> Results:
@@ -266,12 +270,15 @@ def test_a_sweep_killed_ten_times_ends_with_the_same_table(tmp_path: Path) -> No
     moments = random.Random(1)
     had = []
     for _ in range(10):
-        with sweeper(tmp_path / "killed", seeds) as process:
+        with sweeper(tmp_path / "killed", seeds, "held") as process:
+            assert process.stdin is not None
             assert process.stdout is not None
             lines = (line for line in process.stdout if line != "written\n")
             had.append(int(next(lines)))
             for _ in range(moments.randrange(3)):
-                process.stdout.readline()  # at a moment that depends on how far it is, not on how fast the machine is
+                process.stdout.readline()  # it gets no further on a machine that is slow to kill it
+                process.stdin.write("\n")
+                process.stdin.flush()
             time.sleep(moments.uniform(0.0, 0.03))
             process.send_signal(signal.SIGKILL)
     with sweeper(tmp_path / "killed", seeds) as process:
