@@ -15,51 +15,52 @@ use crate::check::check_range;
 /// Maximum number of events of a plan: a change every millisecond for a thousand seconds.
 pub const MAX_EVENTS: usize = 1_000_000;
 
-/// Something that changes at a given time, before everything else that happens at that instant. Events of one instant
-/// come in the order of the plan, after the starts and stops of flows, which have keys of their own
-/// ([`FlowSpec`](crate::FlowSpec)).
+/// A change at a given time, applied before everything else at that instant. Events of one instant are
+/// applied in the order of the plan, after starts and stops of flows, which [`FlowSpec`](crate::FlowSpec)
+/// sets.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EventSpec {
-    /// When, in seconds from the start of the run, warm-up included.
+    /// Time in seconds from the start of the run, warm-up included.
     pub at_s: f64,
-    /// A station whose links change.
+    /// New values of a station.
     #[serde(default)]
     pub station: Option<StationChange>,
-    /// What changes at the AP.
+    /// New values of the AP.
     #[serde(default)]
     pub ap: Option<ApChange>,
-    /// What changes for the flows of a group.
+    /// New values of the flows of a group.
     #[serde(default)]
     pub flows: Option<FlowsChange>,
-    /// What changes on the wire.
+    /// New values of the wire.
     #[serde(default)]
     pub wire: Option<WireChange>,
 }
 
-/// New values at the access point. A key that is absent leaves its value as it is. The limit comes first.
+/// New values of the access point, the limit first. An absent key leaves its value unchanged.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ApChange {
-    /// Greatest number of packets in the buffer, 1 to 100000. What becomes of packets above a lowered limit the port's
-    /// `lowered_limit` says. Not where a limit controller moves the limit.
+    /// Greatest number of packets in the buffer, 1 to 100000. The port's `lowered_limit` decides what happens
+    /// to packets above a lowered limit. Not allowed with a limit controller.
     pub limit_packets: Option<u32>,
-    /// Queue management scheme from now on. It is offered the queued packets in their order, from head to tail; what it does
-    /// not place counts as evicted. Limit and counters stay as they are. Under EDCA: at every category without a separate scheme.
+    /// New queue management scheme. The queued packets are enqueued into it from head to tail; those that it
+    /// does not accept count as evicted. Limit and counters are unchanged. Under EDCA it applies to every
+    /// category without a separate scheme.
     pub scheme: Option<SchemeSpec>,
 }
 
-/// New values for the flows of a group. A key that is absent leaves its value as it is.
+/// New values of the flows of a group. An absent key leaves its value unchanged.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowsChange {
     /// Name of the group.
     pub group: String,
-    /// How many flows of the group are open from now on: the first so many in the order of the plan. The others stop, as by
-    /// `stop_s`. A flow that opens again starts its application from the beginning, over new connections.
+    /// Number of open flows of the group, counted in the order of the plan. The others stop, as by `stop_s`.
+    /// A flow that opens again restarts its application over new connections.
     #[serde(default)]
     pub count: Option<u32>,
-    /// TCP of the connections that are opened from now on.
+    /// TCP of connections opened after the event.
     #[serde(default)]
     pub tcp: Option<TcpChange>,
 }
@@ -68,8 +69,9 @@ pub struct FlowsChange {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WireChange {
-    /// One-way delay of the packets sent from now on, in milliseconds, for the flows that set none. Those under
-    /// way keep theirs, so after a shorter delay packets overtake them, as when a route changes.
+    /// One-way delay in milliseconds of packets sent after the event, for flows without a separate delay.
+    /// Packets in flight keep theirs, so after a shorter delay packets may be reordered, as when a route
+    /// changes.
     pub one_way_delay_ms: f64,
 }
 

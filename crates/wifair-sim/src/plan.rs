@@ -20,14 +20,14 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// Maximum number of flows of one run, and of connections, of which a flow may have several in parallel.
 pub const MAX_FLOWS: usize = 100_000;
 
-/// All that defines one run but the seed.
+/// All that defines one run except the seed.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Version of the plan's form.
     #[serde(default = "schema_version")]
     pub schema_version: u32,
-    /// How long to run, and what to record.
+    /// Duration and recording.
     #[serde(default)]
     pub run: RunSpec,
     /// The BSS: PHY, MAC, access point, stations.
@@ -35,14 +35,14 @@ pub struct Plan {
     /// The wired side.
     #[serde(default)]
     pub wire: WireSpec,
-    /// One entry a flow.
+    /// One entry per flow.
     pub flows: Vec<FlowSpec>,
-    /// What changes while it runs.
+    /// Changes during the run.
     #[serde(default)]
     pub events: Vec<EventSpec>,
 }
 
-/// How long a run lasts, and what it records.
+/// Duration of a run, and what it records.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunSpec {
@@ -50,13 +50,13 @@ pub struct RunSpec {
     pub warmup_s: f64,
     /// Length of the measurement, in seconds.
     pub duration_s: f64,
-    /// Interval of the time series, in seconds; none by default.
+    /// Interval of the time series, in seconds. Without the key, none is recorded.
     pub sample_interval_s: Option<f64>,
-    /// Sampling interval, in seconds, of each TCP sender's phase and limiting factor; none by default. `wifair explain`
-    /// sets it.
+    /// Sampling interval, in seconds, of each TCP sender's phase and limiting factor. Without the key, they
+    /// are not recorded. `wifair explain` sets it.
     pub state_interval_s: Option<f64>,
-    /// Whether the table `transfers` keeps a row for every transfer, which may be many. The sums by group and size in
-    /// `transfer_groups` are kept either way.
+    /// Whether the table `transfers` has one row per transfer, which may be many. The sums by group and size
+    /// in `transfer_groups` are recorded in any case.
     pub record_transfers: bool,
 }
 
@@ -78,12 +78,13 @@ impl Default for RunSpec {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WireSpec {
-    /// Rate of each direction, in Mbit/s. Packets queue for it without a limit. The default is Ethernet's lowest rate above that of
-    /// every PHY here (802.11be with 320 MHz and 8 streams has 23,059 Mbit/s), so that packets queue at the AP unless another is set.
+    /// Rate of each direction, in Mbit/s. The queue before the wire has no limit. At 25,000, Ethernet's
+    /// lowest rate above that of every PHY here (802.11be with 320 MHz and 8 streams has 23,059), the AP
+    /// remains the bottleneck.
     pub rate_mbps: f64,
     /// One-way delay between AP and server, in milliseconds.
     pub one_way_delay_ms: f64,
-    /// Share of the packets lost on the wire, each direction, 0 to 1.
+    /// Packet loss probability of each direction, 0 to 1.
     pub loss_rate: f64,
 }
 
@@ -93,7 +94,7 @@ impl Default for WireSpec {
     }
 }
 
-/// Which way a flow's data goes.
+/// Direction of a flow's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowDirection {
@@ -117,49 +118,51 @@ impl FlowDirection {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowSpec {
-    /// Unique name; random streams and results carry it.
+    /// Unique name, used in results and for random streams.
     pub label: String,
     /// Name of the group for results; empty for none.
     #[serde(default)]
     pub group: String,
     /// Label of the station.
     pub station: String,
-    /// Which way the data goes.
+    /// Direction of the data: up or down.
     pub direction: FlowDirection,
-    /// Whether it waits for an event that opens it ([`FlowsChange::count`](crate::FlowsChange::count)) and does not start by itself.
+    /// Whether the flow is closed until an event opens it
+    /// ([`FlowsChange::count`](crate::FlowsChange::count)).
     #[serde(default)]
     pub waits: bool,
-    /// When the application starts, in seconds.
+    /// Start of the application, in seconds.
     #[serde(default)]
     pub start_s: f64,
-    /// The start is delayed by a time drawn uniformly from 0 to this, in seconds: one draw from the flow's stream.
+    /// Width, in seconds, of the uniform random delay added to `start_s`: one draw from the flow's stream.
     #[serde(default)]
     pub start_spread_s: f64,
-    /// When the application stops, in seconds; none for never. A transfer without end ends then, one of a given size is
-    /// brought to its end; no other begins.
+    /// Stop of the application, in seconds: an endless transfer ends then, one of a given size is completed,
+    /// and no other begins. Without the key, never.
     #[serde(default)]
     pub stop_s: Option<f64>,
-    /// Stops, in the same way, once every flow of the group of this name has ended; none for never.
+    /// Name of a group of flows; the application stops as by `stop_s` once all of them have ended. Without
+    /// the key, never.
     #[serde(default)]
     pub stop_after_group: Option<String>,
-    /// A transfer of a given size is given up when nothing has moved for this time, in seconds, looked at when a timer
-    /// of TCP expires (the user timeout of RFC 9293, 3.9.1.1, which has 5 minutes).
+    /// User timeout in seconds: a transfer of a given size is aborted if it makes no progress for this time
+    /// (RFC 9293, 3.9.1.1, which has 5 minutes). It is checked when a TCP timer expires.
     #[serde(default = "user_timeout_s")]
     pub user_timeout_s: f64,
-    /// One-way delay of this flow's wire, in milliseconds; the wire's own by default.
+    /// One-way delay of the flow's wire, in milliseconds. Without the key, `wire.one_way_delay_ms`.
     #[serde(default)]
     pub one_way_delay_ms: Option<f64>,
-    /// Rate of a wired link of this flow's own, in Mbit/s; by default it shares the wire.
+    /// Rate of a separate wired link for this flow, in Mbit/s. Without the key, the flow shares the wire.
     #[serde(default)]
     pub wire_rate_mbps: Option<f64>,
-    /// Whether the server of a downlink flow is notified of the AP's rate towards the station, at once: no real server is. The sender of
-    /// an uplink flow is always notified of its station's rate.
+    /// Whether the server of a downlink flow learns the AP's rate towards the station at once, which no real
+    /// server does. The sender of an uplink flow always learns its station's rate.
     #[serde(default)]
     pub server_notified_of_link_rate: bool,
-    /// The TCP of both ends; for applications over TCP.
+    /// TCP of both ends; for applications over TCP.
     #[serde(default)]
     pub tcp: TcpSpec,
-    /// What writes the data.
+    /// Application that generates the traffic.
     #[serde(default)]
     pub application: ApplicationSpec,
 }
@@ -171,7 +174,7 @@ impl FlowSpec {
         TcpSpec { small_queue: self.tcp.small_queue.filter(|_| at_station), ..self.tcp.clone() }
     }
 
-    /// Without TCP its keys must have their defaults, since they would have no effect.
+    /// Keys of TCP must have their defaults for an application without TCP, where they would have no effect.
     fn validate_without_tcp(&self, key: &impl Fn(&str) -> String) -> Result<(), SpecError> {
         let application = self.application.name();
         let error = |name: &str| {

@@ -16,12 +16,13 @@ const TU: Time = Time::from_us(1_024);
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BeaconsSpec {
-    /// Time between target times in TU of 1,024 µs, 1 to 65535: 100.
+    /// Beacon interval in TU of 1,024 µs, 1 to 65535 (9.4.1.3).
     pub interval_tu: u32,
-    /// Length of the MPDU in bytes, FCS included, 70 to 2332: 300, about that of a WPA2 network of 802.11ac.
+    /// Length of the MPDU in bytes with FCS, 70 to 2332. 300 is typical of a WPA2 network of 802.11ac.
     pub bytes: u32,
-    /// Their rate in Mbps. At 2.4 GHz 802.11b's (1, 2, 5.5, 11) and, without 802.11b stations, OFDM's (6 to 54); at 5 and 6 GHz
-    /// OFDM's. By default the lowest mandatory or basic rate. Access points at 2.4 GHz often have 1.
+    /// Rate of beacons in Mbps: at 2.4 GHz one of 802.11b's (1, 2, 5.5, 11) or, without 802.11b stations, of
+    /// OFDM's (6 to 54); at 5 and 6 GHz one of OFDM's. Without the key, the lowest mandatory or basic rate.
+    /// APs at 2.4 GHz often use 1.
     pub rate_mbps: Option<f64>,
 }
 
@@ -37,7 +38,7 @@ pub(crate) struct Beacons {
     /// The contender: a further category of the AP.
     pub sender: EdcafId,
     pub interval: Time,
-    /// Their mode.
+    /// Mode of a beacon.
     pub on_air: OnAir,
     pub duration: Time,
     /// Whether one is due and not yet on the air.

@@ -50,32 +50,32 @@ pub(crate) fn key(ac: Ac) -> &'static str {
     }
 }
 
-/// EDCA parameters of an access category (802.11-2020, 9.4.2.28). An absent key takes the standard's default.
+/// EDCA parameters of an access category (802.11-2020, 9.4.2.28). Without a key, that of `parameter_set`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CategorySpec {
-    /// AIFS = SIFS + this many slots: 2 to 15, at the AP from 1.
+    /// AIFSN: AIFS = SIFS + this many slots. 2 to 15, at the AP from 1.
     pub aifsn: Option<u8>,
     /// CWmin in slots, a power of two minus one from 0 to 1023.
     pub cw_min: Option<u16>,
     /// CWmax in slots, a power of two minus one from CWmin to 1023.
     pub cw_max: Option<u16>,
-    /// Longest TXOP in µs; 0: one frame.
+    /// TXOP limit in µs; 0 allows one frame per TXOP.
     pub txop_limit_us: Option<f64>,
 }
 
-/// How counters count.
+/// Rule of the backoff countdown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Countdown {
-    /// By 10.23.2.4: access at slot boundaries alone; a counter steps at the end of the AIFS too.
+    /// By 10.23.2.4: access at slot boundaries only; the counter also decrements at the end of the AIFS.
     #[default]
     Edca,
     /// As under DCF, with the AIFS in place of the DIFS.
     Dcf,
 }
 
-/// Whose defaults the categories' parameters have: each is a set for the AP and one for stations.
+/// Source of the default EDCA parameters, one set for the AP and one for stations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ParameterSet {
@@ -83,23 +83,23 @@ pub enum ParameterSet {
     #[default]
     #[serde(rename = "802.11")]
     Ieee80211,
-    /// What hostapd sets by default (`hostapd_config_defaults`): CWmin 15 and the TXOP limits of OFDM with every PHY.
+    /// hostapd's (`hostapd_config_defaults`): CWmin 15 and the TXOP limits of OFDM with every PHY.
     Hostapd,
-    /// What OpenWrt sets: hostapd's, and TXOPs of 2 ms for best effort at the AP (`tx_queue_data2_burst`).
+    /// OpenWrt's: hostapd's, with TXOPs of 2 ms for best effort at the AP (`tx_queue_data2_burst`).
     Openwrt,
 }
 
-/// Which category a packet belongs to.
+/// How a packet's access category is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Classify {
-    /// Best effort, all of them.
+    /// Every packet is best effort.
     #[default]
     BestEffort,
     /// By the DSCP: its upper three bits are the user priority, mapped by Table 10-1.
     Dscp,
-    /// By the DSCP as RFC 8325, section 4 recommends, and Linux does since 6.8: as `dscp`, but for the code points whose upper bits
-    /// belie them, so that telephony (EF) is voice and not video.
+    /// By the DSCP as in RFC 8325, section 4, and in Linux since 6.8: as `dscp`, except for code points whose
+    /// upper bits give another category. Telephony (EF) is voice, not video.
     #[serde(rename = "rfc-8325")]
     Rfc8325,
 }
@@ -125,11 +125,11 @@ impl Classify {
     }
 }
 
-/// Whose categories share one port.
+/// Nodes whose access categories share one port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SharePort {
-    /// Nobody's: each has a port of its own.
+    /// None: each category has a separate port.
     #[default]
     None,
     /// The AP's.
@@ -145,8 +145,8 @@ impl SharePort {
     }
 }
 
-/// EDCA. The four categories' own tables are for the AP and the stations alike; `ap` and `stations` say what is different
-/// there.
+/// EDCA. The tables of the four categories apply to the AP and the stations; `ap` and `stations` override
+/// them there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EdcaSpec {
@@ -158,22 +158,24 @@ pub struct EdcaSpec {
     pub best_effort: CategorySpec,
     /// AC_BK, the lowest.
     pub background: CategorySpec,
-    /// Defaults of the categories' parameters: 802.11 (the standard's), hostapd or openwrt.
+    /// Set of EDCA parameters that the categories' keys override: 802.11 (the standard's), hostapd or
+    /// openwrt.
     pub parameter_set: ParameterSet,
-    /// Of the AP alone.
+    /// Overrides at the AP.
     pub ap: Categories<CategorySpec>,
-    /// Of the stations alone.
+    /// Overrides at the stations.
     pub stations: Categories<CategorySpec>,
-    /// How a packet's category is found: best-effort (all of them), dscp or rfc-8325.
+    /// How a packet's access category is found: best-effort (always AC_BE), dscp or rfc-8325.
     pub classify: Classify,
-    /// The category of pure TCP ACKs, if they have one of their own.
+    /// Access category of pure TCP ACKs. Without the key, `classify` decides.
     pub tcp_acks: Option<Ac>,
-    /// Whose categories share one port, with one limit, one scheme and the order of arrival within each category: none,
-    /// ap or all.
+    /// Nodes whose categories share one port, with one limit and one scheme, in the order of arrival within
+    /// each category: none, ap or all.
     pub share_port: SharePort,
-    /// How counters count: edca (the standard's rule) or dcf.
+    /// Rule of the backoff countdown: edca (10.23.2.4) or dcf.
     pub countdown: Countdown,
-    /// Whether an internal collision counts as a retry of the lower category's frame (802.11-2016, 10.22.2.11.1): true.
+    /// Whether an internal collision counts as a retry of the lower category's frame (802.11-2016,
+    /// 10.22.2.11.1).
     pub internal_collision_retry: bool,
 }
 

@@ -16,47 +16,51 @@ use crate::rate::RateSpec;
 /// Maximum retry limit: an attempt takes at least 100 µs, so it is not reached within a day.
 const MAX_RETRY_LIMIT: u32 = 1_000_000_000;
 
-/// Parameters of the MAC, common to all nodes of the cell.
+/// Parameters of the MAC, common to all nodes of the BSS.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MacSpec {
-    /// Attempts of a frame sent without RTS, or of its RTS, after which it is lost (dot11ShortRetryLimit): 7.
+    /// Attempts of a frame sent without RTS, or of its RTS, after which the frame is dropped
+    /// (dot11ShortRetryLimit).
     pub retry_limit_short: u32,
-    /// Attempts of a data frame after a CTS, after which it is lost (dot11LongRetryLimit): 4.
+    /// Attempts of a data frame sent after RTS and CTS, after which the frame is dropped
+    /// (dot11LongRetryLimit).
     pub retry_limit_long: u32,
-    /// Data frames longer than this, in bytes of the PSDU, are sent after RTS and CTS; without the key, none.
+    /// RTS threshold in bytes: a data frame with a longer PSDU is preceded by RTS and CTS
+    /// (dot11RTSThreshold). Without the key, none is.
     pub rts_threshold_bytes: Option<u32>,
-    /// Whether who could not decode a frame waits an EIFS after it (10.3.2.3.7), not a DIFS: true.
+    /// Wait an EIFS instead of a DIFS after a frame that was not decoded (10.3.2.3.7).
     pub eifs: bool,
-    /// Whether one more DIFS follows every EIFS, as in ns-2: false.
+    /// Add a DIFS to every EIFS, as ns-2 does.
     pub eifs_plus_difs: bool,
-    /// Whether a sender of a collision waits an EIFS too if another of the frames ends when its own does or later, as in
-    /// ns-2: false.
+    /// Whether a transmitter in a collision also waits an EIFS if another colliding frame ends no earlier
+    /// than its own, as in ns-2.
     pub colliders_wait_eifs: bool,
-    /// By how many dB a frame that collides must be stronger than each of the others where it is addressed to for its
-    /// addressee to decode it all the same (section 11 of `docs/medium.md`): 10 in ns-2. Without the key collisions have no
-    /// survivor; without positions nobody is stronger.
+    /// Capture threshold in dB: in a collision the receiver still decodes its frame if that frame is this
+    /// much stronger than every other (section 11 of `docs/medium.md`; ns-2 has 10). It needs stations with
+    /// positions. Without the key, every colliding frame is lost.
     pub capture_db: Option<f64>,
-    /// Whether a packet is sent at once when the medium has been idle for an IFS (10.3.4.2), without a backoff: true;
-    /// in ns-2 every frame backs off.
+    /// Whether a packet is sent without a backoff if the medium has been idle for an IFS (10.3.4.2). In ns-2
+    /// every frame backs off.
     pub immediate_access: bool,
-    /// What a packet does that arrives within an IFS: transmit at its end, or backoff.
+    /// What happens to a packet that arrives within an IFS: it is sent at its end (transmit), or backs off
+    /// (backoff).
     pub arrival_within_ifs: ArrivalWithinIfs,
-    /// Values of a backoff: inclusive (0 to CW) or exclusive (0 to CW − 1, ns-2).
+    /// Range of a backoff in slots: inclusive (0 to CW) or exclusive (0 to CW − 1, as in ns-2).
     pub backoff_range: BackoffRange,
-    /// From the end of a data frame until its sender knows that no MAC ACK comes, in µs; by default
-    /// SIFS + slot + aRxPHYStartDelay (10.3.2.11).
+    /// ACK timeout in µs, from the end of a data frame (10.3.2.11). Without the key, SIFS + slot +
+    /// aRxPHYStartDelay.
     pub ack_timeout_us: Option<f64>,
-    /// The same from the end of an RTS for its CTS, in µs.
+    /// CTS timeout in µs, from the end of an RTS. Without the key, SIFS + slot + aRxPHYStartDelay.
     pub cts_timeout_us: Option<f64>,
-    /// Rate adaptation, one state for each peer of each node.
+    /// Rate adaptation. Every node keeps a separate state per peer.
     pub rate_adaptation: RateSpec,
-    /// EDCA's four access categories; without the table, DCF.
+    /// EDCA with its four access categories. Without the table, DCF.
     pub edca: Option<EdcaSpec>,
-    /// A-MPDUs and Block Ack between 802.11n stations and later ones. Where there are such links and `edca`, they are used with their
-    /// defaults even without the table.
+    /// A-MPDUs and Block Ack on links of 802.11n and later. Under EDCA such links use them even without the
+    /// table.
     pub aggregation: Option<AggregationSpec>,
-    /// The AP's beacons; without the table there are none.
+    /// The AP's beacons. Without the table, none are sent.
     pub beacons: Option<BeaconsSpec>,
 }
 
@@ -92,9 +96,9 @@ pub(crate) struct Mac {
     pub rts_threshold: u32,
     /// EIFS minus DIFS: the part that precedes a DIFS or AIFS.
     pub eifs_lead: Time,
-    /// Whether a sender of a collision may have to wait an EIFS.
+    /// Whether a transmitter in a collision may have to wait an EIFS.
     pub colliders_wait_eifs: bool,
-    /// By how much a frame must be stronger than the others, in dB, to survive a collision.
+    /// Capture threshold in dB.
     pub capture_db: Option<f64>,
     /// By control frames of the BSS.
     pub waits: Vec<Waits>,

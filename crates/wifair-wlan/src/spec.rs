@@ -40,7 +40,7 @@ pub struct BssSpec {
     /// The access point.
     #[serde(default)]
     pub ap: ApSpec,
-    /// The stations, 1 to 20000; a station's id is its place here.
+    /// The stations, 1 to 20000; a station's id is its index.
     pub stations: Vec<StationSpec>,
 }
 
@@ -48,15 +48,16 @@ pub struct BssSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ApSpec {
-    /// Its transmission buffer with the scheme under study.
+    /// Its transmit buffer and queue management scheme.
     pub port: TxQueueSpec,
-    /// What is different in the ports of single access categories: under EDCA each has a port of its own.
+    /// Settings of single access categories that differ from `port`: under EDCA each category has a separate
+    /// port.
     pub categories: Categories<CategoryTxQueueSpec>,
     /// Its flow monitor.
     pub flows: FlowsSpec,
-    /// What lies between its ports and the air, where links aggregate.
+    /// Driver and hardware queues between the AP's ports and the medium, on links that aggregate.
     pub hardware: HardwareSpec,
-    /// Where it stands, in metres: `[x, y]`.
+    /// Position in metres: `[x, y]`.
     pub position_m: [f64; 2],
 }
 
@@ -64,54 +65,56 @@ pub struct ApSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StationSpec {
-    /// Unique name: it keys the station's random streams, so that they do not depend on its place.
+    /// Unique name. It seeds the station's random streams, which therefore do not depend on its index.
     pub label: String,
-    /// Its PHY, where it is not the BSS's: an older one of the same band, by name or as a table with keys of a link.
+    /// The station's PHY if it differs from the BSS's: an older one of the same band, by name or as a table
+    /// with keys of a link.
     #[serde(default)]
     pub phy: Option<PhySpec>,
-    /// Data rate in Mbps, one of the PHY's; before 802.11n. The highest if it is not given.
+    /// Data rate in Mbps, one of the PHY's; before 802.11n. Without the key, the highest.
     #[serde(default)]
     pub rate_mbps: Option<f64>,
-    /// Data rate from the AP to the station in Mbps, if it differs.
+    /// Data rate from the AP to the station in Mbps, if it differs from `rate_mbps`.
     #[serde(default)]
     pub rate_down_mbps: Option<f64>,
-    /// MCS, from 802.11n on: 0 to 31 (802.11n, which includes the number of streams), 9 (802.11ac), 11 (802.11ax), 13 (802.11be).
-    /// The highest that the streams have if it is not given.
+    /// MCS, from 802.11n on: 0 to 31 (802.11n, which includes the number of streams), 9 (802.11ac), 11
+    /// (802.11ax), 13 (802.11be). Without the key, the highest for the number of streams.
     #[serde(default)]
     pub mcs: Option<u8>,
-    /// MCS from the AP to the station, if it differs.
+    /// MCS from the AP to the station, if it differs from `mcs`.
     #[serde(default)]
     pub mcs_down: Option<u8>,
-    /// Number of spatial streams both ways, from 802.11n on; `phy.streams` as far as the station's PHY goes.
+    /// Number of spatial streams in both directions, from 802.11n on. Without the key, `phy.streams` or the
+    /// most that the station's PHY has, whichever is less.
     #[serde(default)]
     pub streams: Option<u8>,
-    /// Probability that the receiver of a frame cannot decode it.
+    /// Probability that the receiver cannot decode a frame that did not collide.
     #[serde(default)]
     pub frame_error_rate: FrameErrorRate,
-    /// Where it stands at the start of the run, in metres: `[x, y]`. Frames then fail as the channel has it at that
-    /// distance from the AP, beside what `frame_error_rate` says.
+    /// Position in metres at the start of the run: `[x, y]`. Channel errors then follow from the distance to
+    /// the AP, in addition to `frame_error_rate`.
     #[serde(default)]
     pub position_m: Option<[f64; 2]>,
-    /// Velocity in m/s: `[x, y]`; at rest by default.
+    /// Velocity in m/s: `[x, y]`. Without the key, the station is at rest.
     #[serde(default)]
     pub velocity_m_per_s: Option<[f64; 2]>,
-    /// The station's transmission buffer.
+    /// The station's transmit buffer.
     #[serde(default)]
     pub port: TxQueueSpec,
-    /// What is different in the ports of single access categories.
+    /// Settings of single access categories that differ from `port`.
     #[serde(default)]
     pub categories: Categories<CategoryTxQueueSpec>,
 }
 
-/// What is different in an access category's port from the node's `port`.
+/// Settings of an access category's port that differ from the node's `port`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CategoryTxQueueSpec {
-    /// Greatest number of packets in the buffer; the node's, whatever the category's scheme, if it is not given.
+    /// Greatest number of packets in the buffer. Without the key, the node's, whatever the category's scheme.
     pub limit_packets: Option<u32>,
-    /// What moves the limit.
+    /// Controller of the limit.
     pub limit_controller: Option<LimitSpec>,
-    /// What becomes of packets above a limit that is lowered.
+    /// What happens to packets above a limit that is lowered.
     pub lowered_limit: Option<LoweredLimit>,
     /// Whether the limit counts the packet that the MAC is sending.
     pub limit_counts_in_service: Option<bool>,
@@ -239,14 +242,14 @@ impl StationSpec {
     }
 }
 
-/// New values for some of a station's keys, from a moment on. A key that is absent leaves its value as it is.
+/// New values of a station's keys. An absent key leaves its value unchanged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StationChange {
     /// Label of the station.
     pub label: String,
-    /// Data rate in Mbps, one of the PHY's, both ways unless `rate_down_mbps` stands beside it. A rate adaptation
-    /// begins anew there.
+    /// Data rate in Mbps, one of the PHY's, in both directions unless `rate_down_mbps` is given too. Rate
+    /// adaptation restarts at it.
     #[serde(default)]
     pub rate_mbps: Option<f64>,
     /// Data rate from the AP to the station in Mbps.
@@ -258,10 +261,10 @@ pub struct StationChange {
     /// MCS from the AP to the station.
     #[serde(default)]
     pub mcs_down: Option<u8>,
-    /// Probability that the receiver of a frame cannot decode it.
+    /// Probability that the receiver cannot decode a frame that did not collide.
     #[serde(default)]
     pub frame_error_rate: Option<FrameErrorRate>,
-    /// Where it stands, in metres: `[x, y]`.
+    /// New position in metres: `[x, y]`.
     #[serde(default)]
     pub position_m: Option<[f64; 2]>,
     /// Velocity from now on, in m/s: `[x, y]`.

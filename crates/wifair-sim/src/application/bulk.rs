@@ -17,7 +17,7 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// How much to send, in bytes of payload; none for without end.
+    /// Amount of data in bytes of payload. Without the key, unlimited.
     pub transfer_bytes: Option<u64>,
 }
 

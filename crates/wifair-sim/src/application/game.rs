@@ -30,21 +30,21 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Location of the server's interval, in milliseconds.
+    /// Location of the server's packet interval, in milliseconds.
     pub server_interval_ms: f64,
-    /// Its scale, in milliseconds; 0 for a constant tick.
+    /// Scale of the server's packet interval, in milliseconds; 0 for a constant tick.
     pub server_interval_scale_ms: f64,
-    /// Location of the server's payload, in bytes.
+    /// Location of the server's UDP payload, in bytes.
     pub server_payload_bytes: f64,
-    /// Its scale, in bytes.
+    /// Scale of the server's UDP payload, in bytes.
     pub server_payload_scale_bytes: f64,
-    /// Location of the client's interval, in milliseconds.
+    /// Location of the client's packet interval, in milliseconds.
     pub client_interval_ms: f64,
-    /// Its scale, in milliseconds.
+    /// Scale of the client's packet interval, in milliseconds; 0 for a constant tick.
     pub client_interval_scale_ms: f64,
-    /// Location of the client's payload, in bytes.
+    /// Location of the client's UDP payload, in bytes.
     pub client_payload_bytes: f64,
-    /// Its scale, in bytes.
+    /// Scale of the client's UDP payload, in bytes.
     pub client_payload_scale_bytes: f64,
     /// Differentiated services code point (RFC 2474), 0 to 63.
     pub dscp: u8,

@@ -22,10 +22,10 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// From one request to the next, in milliseconds. 200 is what tests of bufferbloat take (flent); the tool's own default is
+    /// Interval between requests, in milliseconds. Tests of bufferbloat (flent) use 200, the tool `ping`
     /// 1,000.
     pub interval_ms: f64,
-    /// Payload of each behind the ICMP header, in bytes; 56 is the tool's default.
+    /// ICMP payload of each request, in bytes, as with `ping -s`.
     pub payload_bytes: u32,
     /// Differentiated services code point (RFC 2474), 0 to 63.
     pub dscp: u8,

@@ -17,9 +17,9 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Size of each transfer, in bytes of payload. 14600 are ten full segments.
+    /// Size of each transfer, in bytes of payload; 14600 are ten full segments.
     pub transfer_bytes: u64,
-    /// How many transfers; none for without end (or until the flow stops: `stop_s`, `stop_after_group`).
+    /// Number of transfers. Without the key, unlimited until the flow stops (`stop_s`, `stop_after_group`).
     pub count: Option<u64>,
 }
 

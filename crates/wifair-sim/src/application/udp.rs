@@ -19,9 +19,9 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Payload sent, in Mbit/s.
+    /// Sending rate of payload, in Mbit/s.
     pub rate_mbps: f64,
-    /// Payload of each datagram behind the UDP header, in bytes; 1472 fill an Ethernet MTU.
+    /// UDP payload of each datagram, in bytes; 1472 fill an Ethernet MTU.
     pub payload_bytes: u32,
     /// Differentiated services code point (RFC 2474), 0 to 63.
     pub dscp: u8,

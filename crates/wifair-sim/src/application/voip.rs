@@ -34,19 +34,20 @@ const RTP_BYTES: u32 = 12;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Voice in each packet, in milliseconds: from one packet to the next.
+    /// Packet interval, in milliseconds: the duration of the voice in each packet.
     pub packet_ms: f64,
-    /// Bytes of voice in each packet; G.711 has 8 a millisecond.
+    /// Bytes of voice in each packet; G.711 has 8 per millisecond.
     pub voice_bytes: u32,
-    /// Differentiated services code point (RFC 2474): 46 is Expedited Forwarding, for telephony by RFC 4594. A BSS goes by it
-    /// only with `mac.edca.classify` set so.
+    /// Differentiated services code point (RFC 2474), 0 to 63; 46 is Expedited Forwarding, for telephony by
+    /// RFC 4594. It selects the access category only if `mac.edca.classify` uses the DSCP.
     pub dscp: u8,
     /// Equipment impairment factor Ie of the codec (ITU-T G.113, Appendix I): 0 for G.711.
     pub equipment_impairment: f64,
     /// Packet-loss robustness factor Bpl of the codec (ITU-T G.113, Appendix I): 25.1 for G.711 with packet loss concealment,
     /// 4.3 without.
     pub loss_robustness: f64,
-    /// From sending a packet to playing it, in milliseconds; unset, the best for the measurement as a whole.
+    /// Playout delay in milliseconds, from sending a packet to playing it. Without the key, the one with the
+    /// best rating over the whole measurement.
     pub playout_delay_ms: Option<f64>,
 }
 

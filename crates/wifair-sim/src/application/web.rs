@@ -24,19 +24,20 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Smallest size of a document, in bytes of payload. The default is five full segments.
+    /// Smallest size of a document, in bytes of payload; 7300 are five full segments.
     pub min_bytes: u64,
-    /// Greatest size of a document, in bytes of payload. The default is 25 full segments.
+    /// Greatest size of a document, in bytes of payload; 36500 are 25 full segments.
     pub max_bytes: u64,
-    /// Sizes are `min_bytes` and as many of these steps, in bytes, as fit up to `max_bytes`, all equally likely.
+    /// Step between sizes, in bytes. A size is `min_bytes` plus a multiple of it up to `max_bytes`, all
+    /// equally likely.
     pub step_bytes: u64,
-    /// Mean time from the end of a document to the request for the next, in seconds, exponentially distributed; there
-    /// is none before the first. `spm-af-las` says nothing of it ("repeatedly transfer"), hence 0.
+    /// Mean think time in seconds, exponentially distributed, from the end of a document to the request for
+    /// the next. `spm-af-las` does not mention one ("repeatedly transfer").
     pub think_mean_s: f64,
-    /// Connections side by side, 1 to 64, over which each document is divided evenly. Browsers open up to six to a server with
-    /// HTTP/1.1; `spm-af-las` has one.
+    /// Parallel connections, 1 to 64, over which each document is divided evenly. Browsers open up to six per
+    /// server with HTTP/1.1; `spm-af-las` has one.
     pub connections: u16,
-    /// How many documents; none for without end (or until the flow stops: `stop_s`, `stop_after_group`).
+    /// Number of documents. Without the key, unlimited until the flow stops (`stop_s`, `stop_after_group`).
     pub count: Option<u64>,
 }
 

@@ -7,16 +7,16 @@ use wifair_queue::{Grant, StationLimit};
 
 use crate::check;
 
-/// What lies between the AP's ports and the air.
+/// Driver and hardware queues between the AP's ports and the medium.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "name", rename_all = "kebab-case")]
 pub enum HardwareSpec {
-    /// Nothing: a PPDU is formed when it is sent.
+    /// None: a PPDU is formed when it is sent.
     Ideal(IdealSpec),
-    /// PPDUs are formed ahead of access and wait in a short hardware queue, as with the ath9k driver since 2016.
+    /// PPDUs are formed ahead of access and wait in a short hardware queue, as with ath9k since 2016.
     Ath9k(Ath9kSpec),
-    /// Packets leave the port early for queues by station in the firmware, bounded by airtime queue limits (AQL) alone, as with ath10k and
-    /// mt76.
+    /// Packets move early to per-station queues in the firmware, limited only by airtime queue limits (AQL),
+    /// as with ath10k and mt76.
     Firmware(FirmwareSpec),
 }
 
@@ -35,9 +35,9 @@ pub struct IdealSpec {}
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ath9kSpec {
-    /// Length of the hardware queue of an access category in PPDUs, 1 to 64: 2 (ATH_AGGR_MIN_QDEPTH).
+    /// Length of the hardware queue of an access category in PPDUs, 1 to 64 (ATH_AGGR_MIN_QDEPTH).
     pub aggregates: u32,
-    /// Longest PPDU in µs, 100 to 5484: 4000 (the driver's table of 4 ms frame lengths).
+    /// Longest PPDU in µs, 100 to 5484. The driver's table of frame lengths is for 4 ms.
     pub max_ppdu_us: f64,
 }
 
@@ -51,11 +51,13 @@ impl Default for Ath9kSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FirmwareSpec {
-    /// Airtime pending in a category below which a station always gets packets, in µs, 100 to 1000000: 5000.
+    /// Pending airtime in a category below which a station always receives packets, in µs, 100 to 1000000.
     pub aql_low_us: f64,
-    /// Airtime pending below which it gets packets while little is pending in all, in µs, from `aql_low_us` to 1000000: 12000.
+    /// Pending airtime below which a station receives packets while the total is below `aql_total_us`, in µs,
+    /// from `aql_low_us` to 1000000.
     pub aql_high_us: f64,
-    /// Airtime pending of all stations and categories below which `aql_high_us` holds, in µs, up to 10000000: 24000.
+    /// Pending airtime of all stations and categories below which `aql_high_us` applies, in µs, up to
+    /// 10000000.
     pub aql_total_us: f64,
 }
 

@@ -13,12 +13,14 @@ use crate::phy::{Band, BssTiming, Format, PhySpec};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fill {
-    /// All of that station's, in the order of the port's scheme, wherever they are: for a FIFO as in ns-3.
+    /// All packets for the station, in the order of the port's scheme, wherever they are queued; for a FIFO
+    /// as in ns-3.
     #[default]
     Gather,
-    /// Those that leave next, up to the first one for another station.
+    /// Packets from the head of the queue up to the first for another station.
     HeadRun,
-    /// The port feeds queues of the driver, one per station, in its scheme's order, as drivers did before 2016; at the access point.
+    /// The port feeds one driver queue per station in its scheme's order, as drivers did before 2016. At the
+    /// access point only.
     DriverQueue,
 }
 
@@ -26,43 +28,45 @@ pub enum Fill {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Requests {
-    /// After an MPDU has been given up, so that the recipient does not wait for it.
+    /// After an MPDU has been dropped, so that the recipient does not wait for it.
     #[default]
     GivenUp,
     /// Never: the recipient waits until its window moves or its reorder timeout expires.
     Never,
 }
 
-/// Parameters of A-MPDU and Block Ack, for all links between 802.11n stations and later ones.
+/// Parameters of A-MPDU and Block Ack, for all links of 802.11n and later.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AggregationSpec {
-    /// Block Ack window in MPDUs, 1 to 1024; at most, and by default, what the PHY allows: 64 for 802.11n and ac, 256 for ax, 1024 for be.
+    /// Block Ack window in MPDUs, 1 to 1024. Without the key, the PHY's limit: 64 for 802.11n and ac, 256 for
+    /// ax, 1024 for be.
     pub window: Option<u32>,
-    /// Longest A-MPDU in bytes; at most, and by default, what the PHY allows: 65535 for 802.11n, 1048575 for ac, 6500631 for ax, 15523200
-    /// for be.
+    /// Longest A-MPDU in bytes. Without the key, the PHY's limit: 65535 for 802.11n, 1048575 for ac, 6500631
+    /// for ax, 15523200 for be.
     pub max_ampdu_bytes: Option<u32>,
-    /// Longest PPDU in µs: 5484 (9.4.2.55.3, the limit of the L-SIG length).
+    /// Longest PPDU in µs. The L-SIG length allows 5484 (9.4.2.55.3).
     pub max_ppdu_us: f64,
-    /// Most MPDUs per PPDU; without the key, the window. 1: no A-MPDUs.
+    /// Most MPDUs per PPDU; 1 turns A-MPDUs off. Without the key, the window.
     pub max_mpdus: Option<u32>,
-    /// Longest A-MSDU in bytes: packets for the same station share an MPDU up to this length; 0 (no A-MSDUs, the default), or 100 to what
-    /// the PHY allows, which depends on `phy.mac_header_bytes` and `phy.ccmp`: by default 4065 for 802.11n (7935 with `max_mpdus = 1`),
-    /// 11424 for ac, ax and be, 7935 for ax at 2.4 GHz.
+    /// Longest A-MSDU in bytes: packets for the same station share an MPDU up to this length. 0 turns A-MSDUs
+    /// off; otherwise 100 to the PHY's limit, which depends on `phy.mac_header_bytes` and `phy.ccmp`: without those keys
+    /// 4065 for 802.11n (7935 with `max_mpdus = 1`), 11424 for ac, ax and be, 7935 for ax at 2.4 GHz.
     pub max_amsdu_bytes: u32,
-    /// Least time from the start of an MPDU to the start of the next (10.12.3): 0, 0.25, 0.5, 1, 2, 4, 8 or 16 µs.
+    /// Minimum MPDU start spacing in µs (10.12.3): 0, 0.25, 0.5, 1, 2, 4, 8 or 16.
     pub min_mpdu_spacing_us: f64,
-    /// Attempts of an MPDU after which it is given up; by default `mac.retry_limit_short`.
+    /// Attempts of an MPDU after which it is dropped. Without the key, `mac.retry_limit_short`.
     pub max_attempts: Option<u32>,
-    /// For how long an MPDU received out of order waits for those before it, in ms: 100, as in Linux.
+    /// Reorder timeout in ms: how long an MPDU received out of order waits for those before it. Linux has
+    /// 100.
     pub reorder_timeout_ms: f64,
-    /// When a Block Ack Request is sent: given-up (after an MPDU is given up) or never.
+    /// When a Block Ack Request is sent: given-up (after an MPDU is dropped) or never.
     pub bar: Requests,
-    /// Which packets of a port join a PPDU: gather (all for its station), head-run (up to the first for another) or driver-queue
-    /// (those that the port has passed on to the station's queue in the driver).
+    /// Which packets of a port join a PPDU: gather (all for its station), head-run (up to the first for
+    /// another) or driver-queue (those in the station's driver queue).
     pub fill: Fill,
-    /// Packets in all queues of the driver together, 1 to 100000, for each access category: 123, as in ath9k. With
-    /// `fill = "driver-queue"` alone.
+    /// Limit of all driver queues of an access category together in packets, 1 to 100000. Only with `fill =
+    /// "driver-queue"`. Without the key, 123, as in ath9k.
     pub driver_queue_packets: Option<u32>,
 }
 

@@ -8,19 +8,20 @@ use wifair_queue::Direction;
 use crate::check;
 use crate::phy::{Mode, Modes};
 
-/// Frame error rates of the link between a station and the AP, each 0 to 1, by the way that the frame travels.
+/// Frame error rates of the link between a station and the AP, 0 to 1, by direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FrameErrorRate {
-    /// Of data frames from the station.
+    /// Error rate of data frames from the station.
     pub data_up: f64,
-    /// Of data frames to the station.
+    /// Error rate of data frames to the station.
     pub data_down: f64,
-    /// Of the station's MAC ACKs (to downlink data).
+    /// Error rate of the station's MAC ACKs (to downlink data).
     pub ack_up: f64,
-    /// Of MAC ACKs to the station (to its uplink data).
+    /// Error rate of MAC ACKs to the station (to its uplink data).
     pub ack_down: f64,
-    /// Of data frames by rate, both ways: for a rate that stands here, in place of `data_up` and `data_down`.
+    /// Error rates of data frames at given rates, in both directions. They replace `data_up` and `data_down`
+    /// at those rates.
     pub by_rate: Vec<RateErrors>,
 }
 
@@ -34,7 +35,7 @@ pub struct RateErrors {
     /// One of the PHY's MCSs; from 802.11n on.
     #[serde(default)]
     pub mcs: Option<u8>,
-    /// Share of the data frames that their receiver cannot decode, 0 to 1.
+    /// Probability that the receiver cannot decode a data frame, 0 to 1.
     pub data: f64,
 }
 

@@ -15,18 +15,18 @@ use crate::phy::Mode;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ChannelSpec {
-    /// Transmission power of every node, in dBm: 15, what access points of 802.11b used.
+    /// Transmit power of every node, in dBm. 15 is typical of 802.11b access points.
     pub tx_power_dbm: f64,
-    /// Path loss at 1 m, in dB: 40.05, free space at 2.4 GHz.
+    /// Path loss at 1 m, in dB. Free space at 2.4 GHz has 40.05.
     pub reference_loss_db: f64,
-    /// Path loss exponent: 2 in free space, 3 by default, as indoors.
+    /// Path loss exponent: 2 in free space, about 3 indoors.
     pub path_loss_exponent: f64,
-    /// Noise in the receiver over 22 MHz, in dBm: −93.6, thermal noise and a noise figure of 7 dB. Wider channels have it in
-    /// proportion.
+    /// Receiver noise over 22 MHz, in dBm, thermal noise and noise figure together. It scales with the
+    /// channel width.
     pub noise_dbm: f64,
-    /// Positions and fading are looked at anew this often, in seconds: 0.1.
+    /// Sampling interval of positions and fading, in seconds.
     pub update_interval_s: f64,
-    /// Slow (log-normal) fading; none by default.
+    /// Slow (log-normal) fading. Without the table, none.
     pub fading: Option<FadingSpec>,
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::Time;
 
-/// The values that a backoff is drawn from.
+/// Range of a backoff.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BackoffRange {
@@ -15,7 +15,8 @@ pub enum BackoffRange {
     Exclusive,
 }
 
-/// What a packet does that finds its node's counter run out and the medium idle, but not yet for an IFS.
+/// What happens to a packet that arrives with the backoff counter at zero and the medium idle for less than
+/// an IFS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArrivalWithinIfs {

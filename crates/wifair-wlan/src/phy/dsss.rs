@@ -24,9 +24,9 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Preamble, long or short (16.2.2): long.
+    /// Preamble: long or short (16.2.2).
     pub preamble: Preamble,
-    /// Preamble and header of the PHY in µs: 192 (long), 96 (short).
+    /// PLCP preamble and header in µs. Without the key, 192 (long) or 96 (short).
     pub plcp_us: Option<f64>,
     /// Keys of the BSS.
     #[serde(flatten)]

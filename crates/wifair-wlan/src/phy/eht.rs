@@ -40,10 +40,11 @@ const ABILITIES: Capabilities = Capabilities {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Size of the EHT-LTFs: 2x with a guard interval of 800 (also 4x) or 1600 ns, 4x with 3200.
+    /// Size of the EHT-LTFs: 2x or 4x with a guard interval of 800 ns, 2x with 1600 ns, 4x with 3200 ns.
+    /// Without the key, 2x, or 4x with 3200 ns.
     pub he_ltf: Option<HeLtf>,
-    /// Nominal packet padding in µs: 0, 8, 16 or 20. The packet extension follows from it and from how much of the last
-    /// symbol is filled (36.3.14).
+    /// Nominal packet padding in µs: 0, 8, 16 or 20. It sets the packet extension together with the fill of
+    /// the last symbol (36.3.14).
     pub packet_extension_us: u8,
     /// Keys of a link.
     #[serde(flatten)]

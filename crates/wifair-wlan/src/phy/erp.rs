@@ -23,11 +23,11 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Whether the slot is 9 µs (18.3.5): true. False gives 20 µs.
+    /// Use the short slot of 9 µs (18.3.5), not 20 µs.
     pub short_slot: bool,
-    /// Preamble and SIGNAL in µs: 20.
+    /// Preamble and SIGNAL in µs. Without the key, 20.
     pub plcp_us: Option<f64>,
-    /// Silence in µs that ends each frame (18.3.2.4): 6.
+    /// Signal extension in µs, the silence at the end of each frame (18.3.2.4). Without the key, 6.
     pub signal_extension_us: Option<f64>,
     /// Protection from 802.11b stations.
     #[serde(flatten)]

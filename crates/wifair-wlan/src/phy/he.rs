@@ -40,7 +40,7 @@ const ABILITIES: Capabilities = Capabilities {
 
 pub(super) const GUARD_INTERVALS_NS: [u16; 3] = [800, 1_600, 3_200];
 
-/// Size of a long training field: which share of its 12.8 µs is sent.
+/// Size of a long training field: how much of its 12.8 µs is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum HeLtf {
     /// 3.2 µs.
@@ -76,10 +76,11 @@ impl HeLtf {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Size of the HE-LTFs: 2x with a guard interval of 800 (also 1x or 4x) or 1600 ns, 4x with 3200.
+    /// Size of the HE-LTFs: 1x, 2x or 4x with a guard interval of 800 ns, 2x with 1600 ns, 4x with 3200 ns.
+    /// Without the key, 2x, or 4x with 3200 ns.
     pub he_ltf: Option<HeLtf>,
-    /// Nominal packet padding in µs: 0, 8 or 16. The packet extension follows from it and from how much of the last symbol is
-    /// filled (27.3.13).
+    /// Nominal packet padding in µs: 0, 8 or 16. It sets the packet extension together with the fill of the
+    /// last symbol (27.3.13).
     pub packet_extension_us: u8,
     /// Keys of a link.
     #[serde(flatten)]

@@ -28,7 +28,7 @@ pub(super) const PREAMBLE_US: f64 = 20.0;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Preamble and SIGNAL in µs: 20.
+    /// Preamble and SIGNAL in µs (17.3.2). Without the key, 20.
     pub plcp_us: Option<f64>,
     /// Keys of the BSS.
     #[serde(flatten)]

@@ -30,13 +30,13 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Successes in a row after which the rate goes up, to begin with: 10.
+    /// Initial success threshold: consecutive successes after which the rate is raised.
     pub success_threshold: u32,
-    /// The most that they may become: 50.
+    /// Upper bound of the success threshold.
     pub success_threshold_max: u32,
-    /// Attempts at a rate after which the next success raises it, to begin with: 15.
+    /// Initial timer: attempts at a rate after which the next success raises it.
     pub timer_frames: u32,
-    /// By how much a failed probe multiplies both: 2.
+    /// Factor by which a failed probe multiplies both.
     pub factor: u32,
 }
 

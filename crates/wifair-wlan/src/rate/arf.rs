@@ -32,9 +32,9 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Successes in a row after which the rate goes up: 10.
+    /// Success threshold: consecutive successes after which the rate is raised.
     pub success_threshold: u32,
-    /// Attempts at a rate after which the next success raises it: 15.
+    /// Timer: attempts at a rate after which the next success raises it.
     pub timer_frames: u32,
 }
 

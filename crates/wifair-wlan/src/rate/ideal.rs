@@ -32,9 +32,10 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Greatest error rate of an MPDU, 0 to 1: 0.1.
+    /// Target error rate of an MPDU, 0 to 1.
     pub max_error_rate: f64,
-    /// Length of that MPDU in bytes, 1 to 11454: 1538, that of an IP packet of 1,500 bytes.
+    /// Length of the MPDU that the target refers to, in bytes, 1 to 11454. 1538 carries an IP packet of 1,500
+    /// bytes.
     pub mpdu_bytes: u32,
 }
 
@@ -45,7 +46,7 @@ impl Default for Spec {
 }
 
 impl Spec {
-    /// Checks what the types cannot; `path` is where the adaptation stands in the plan.
+    /// Checks what the types cannot; `path` is the key in the plan.
     pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         check::number(path, "max_error_rate", self.max_error_rate, 0.0..=1.0, "")?;
         check::integer(path, "mpdu_bytes", self.mpdu_bytes, 1..=11_454, "bytes")?;

@@ -53,15 +53,15 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Time between updates of the statistics in ms, 1 to 10000: 50.
+    /// Time between updates of the statistics in ms, 1 to 10000.
     pub update_interval_ms: f64,
-    /// Time between samples in ms, 1 to 10000: 20.
+    /// Time between sampling transmissions in ms, 1 to 10000.
     pub sample_interval_ms: f64,
-    /// Modes of the retry chain, 1 to 4: 4, as many as ath9k takes.
+    /// Number of modes in the retry chain, 1 to 4; ath9k takes 4.
     pub chain: u32,
-    /// Most attempts in one mode of the chain, 2 to 100: 7.
+    /// Most attempts per mode of the chain, 2 to 100.
     pub max_attempts: u32,
-    /// Time into which the attempts in one mode have to fit, in µs, 0 to 1000000: 6000.
+    /// Time within which the attempts in one mode must fit, in µs, 0 to 1000000.
     pub segment_us: f64,
 }
 
@@ -78,7 +78,7 @@ impl Default for Spec {
 }
 
 impl Spec {
-    /// Checks what the types cannot; `path` is where the adaptation stands in the plan.
+    /// Checks what the types cannot; `path` is the key in the plan.
     pub fn validate(&self, path: &str) -> Result<(), SpecError> {
         check::number(path, "update_interval_ms", self.update_interval_ms, 1.0..=1e4, "ms")?;
         check::number(path, "sample_interval_ms", self.sample_interval_ms, 1.0..=1e4, "ms")?;
