@@ -27,7 +27,7 @@ use crate::wire::{Arrival, Way, Wire, WireBuilder};
 
 /// The whole network of one replication: the BSS, the wire, the hosts; and the event loop.
 ///
-/// Events of one instant are handled in this order, whatever order they were scheduled in: the agenda of the scenario (in its
+/// Events of one instant are handled in this order, independent of the order of scheduling: the agenda of the scenario (in its
 /// own order), arrivals from the wire (by line), timers of TCP (by connection, sender first), then the BSS (`docs/medium.md`,
 /// section 6).
 pub struct Network<T: Tap = ()> {
@@ -421,7 +421,7 @@ impl<T: Tap> Fabric<T> {
                 && connection.receiver.stats().payload_bytes_delivered >= connection.goal_bytes
     }
 
-    /// Sends what an end has to send, and notes when it is to be woken.
+    /// Sends an end's pending packets and schedules its next timer.
     #[inline(always)]
     fn pump<E: EndPoint>(&mut self, slot: usize, connection: &mut Connection) {
         let Connection { station, lines, direction, .. } = *connection;

@@ -29,7 +29,7 @@ impl Progress<'_> {
 /// Runs one replication: warm-up, measurement, record. `None` if it was cancelled.
 ///
 /// A measurement is the difference of two snapshots, at the end of the warm-up and at the horizon. Recording schedules no
-/// events: the trajectory is the same whatever is recorded.
+/// events: recording does not change the trajectory.
 pub fn run(plan: &Plan, seed: u64, progress: &Progress<'_>) -> Result<Option<RunRecord>, SpecError> {
     run_watched(plan, seed, &mut |ms| progress.go_on(ms))
 }

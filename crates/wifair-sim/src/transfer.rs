@@ -96,9 +96,9 @@ row! {
         closed_cov: Option<f64>,
         /// 99 % quantile of these times, in seconds.
         closed_p99_s: Option<f64>,
-        /// Data segments retransmitted, in all transfers.
+        /// Data segments retransmitted, over all transfers.
         retransmissions: u64,
-        /// Retransmission timeouts, in all transfers.
+        /// Retransmission timeouts, over all transfers.
         timeouts: u64,
         /// When the last completed transfer was complete, in seconds from the start of the run.
         last_end_s: Option<f64>,

@@ -35,7 +35,7 @@ pub(crate) struct Cost {
 pub(crate) struct Failure {
     /// CW is reset to CWmin, in place of being doubled.
     pub resets_window: bool,
-    /// Nothing of what is in service is left to send.
+    /// Nothing in service is left to send.
     pub is_lost: bool,
     /// The port asks for transmissions.
     pub is_reported: bool,
@@ -224,8 +224,8 @@ impl Edcaf {
         self.cost.airtime += airtime;
     }
 
-    /// The transmission that has been counted is that of the PPDU of the link queue, which began at `began`. Returns its cost, and for how
-    /// long the queue will have been in service at its end, or since the last outcome.
+    /// Records that the transmission just counted is the PPDU of the link queue, which began at `began`. Returns
+    /// its cost, and the time in service until its end, counted from the last outcome if there was one.
     pub(crate) fn attempt_ppdu(&mut self, began: Time) -> (Cost, Time) {
         self.mode = self.ppdu.mode; // it may have been formed before the link's mode has changed
         self.last = std::mem::take(&mut self.cost);

@@ -15,7 +15,7 @@ use crate::records::Usage;
 pub(crate) struct LinkRow {
     /// Mode and durations of the next attempt.
     pub on_air: Arc<OnAir>,
-    /// The link's rate, which schemes and TCP know: that of its attempts but for samples and retry chains.
+    /// The link's rate, which schemes and TCP know: the rate of its attempts, without samples and retry chains.
     pub rate: Rate,
     /// Whether `on_air` samples a mode: with one MPDU.
     pub samples: bool,

@@ -6,7 +6,7 @@ use wifair_core::{Info, Rng, SpecError, Time};
 
 use super::{Application, Transfer, Transport};
 
-/// What it is.
+/// Shown in lists of components.
 pub const INFO: Info = Info {
     name: "bulk",
     source: "adaptive-pushout, Section IV-A: large bulk data",

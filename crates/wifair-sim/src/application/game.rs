@@ -1,4 +1,4 @@
-//! A fast multiplayer game: small packets at a tick both ways, whatever the network does.
+//! A fast multiplayer game: small packets at a tick in both directions, without congestion control.
 //!
 //! The defaults are the gaming traffic of 3GPP (TSG-RAN1 #48, R1-070674, Appendix B), a form of J. Färber's measurements of
 //! Counter-Strike ("Network game traffic modelling", NetGames 2002): intervals and sizes by the largest extreme value distribution
@@ -8,8 +8,8 @@
 //! The server is at the end at which the flow's data begins: with `direction` down the station is a player, with up it hosts the
 //! game for a player elsewhere.
 //!
-//! Draws: one for each end's first packet. Then two for each packet: its size, and the time to the next. What has a scale of 0 is not
-//! drawn.
+//! Draws: one for each end's first packet. Then two for each packet: its size, and the time to the next. Quantities
+//! with a scale of 0 are not drawn.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use super::udp::check_dscp;
 use super::{Datagrams, Law, Source, Transport};
 use crate::check::check_range;
 
-/// What it is.
+/// Shown in lists of components.
 pub const INFO: Info = Info {
     name: "game",
     source: "3GPP TSG-RAN1 #48, R1-070674, Appendix B, after J. Färber, NetGames 2002",

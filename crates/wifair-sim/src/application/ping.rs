@@ -11,7 +11,7 @@ use super::udp::{check_dscp, check_payload};
 use super::{Datagrams, Law, Source, Transport};
 use crate::check::check_range;
 
-/// What it is.
+/// Shown in lists of components.
 pub const INFO: Info = Info {
     name: "ping",
     source: "RFC 792, echo and echo reply",

@@ -1,4 +1,4 @@
-//! Transfers of a fixed size, back to back, each over a connection of its own. No draws.
+//! Transfers of a fixed size, back to back, each over a separate connection. No draws.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use wifair_core::{Info, Rng, SpecError, Time};
 
 use super::{Application, Transfer, Transport};
 
-/// What it is.
+/// Shown in lists of components.
 pub const INFO: Info = Info {
     name: "transfers",
     source: "spm-af-las, Section 5.2: files of a fixed size, repeated over and over",

@@ -8,7 +8,7 @@ use super::datagrams::MOST_PAYLOAD_BYTES;
 use super::{Datagrams, Law, Source, Transport};
 use crate::check::check_range;
 
-/// What it is.
+/// Shown in lists of components.
 pub const INFO: Info = Info {
     name: "udp",
     source: "RFC 768; as `iperf -u` sends: one size, one interval",

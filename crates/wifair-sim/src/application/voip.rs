@@ -4,7 +4,7 @@
 //! RTP, 8 of UDP, 20 of IP. Each direction is rated by the E-model ([`crate::e_model`]), with the loss that is left after the
 //! listener's playout buffer and the delay from mouth to ear: packetisation, network and playout.
 //!
-//! Interpretation: a listener's buffer plays every packet a fixed time after it was sent; what comes later is lost to the ear.
+//! Interpretation: a listener's buffer plays every packet a fixed time after it was sent; a packet that arrives later counts as lost.
 //! Real buffers adapt: unless `playout_delay_ms` is given, that time is the one with the best rating over the whole measurement,
 //! which is what adapting can reach at best where the delay's distribution does not change.
 //!
@@ -20,7 +20,7 @@ use super::{Datagrams, Law, Source, Transport};
 use crate::check::check_range;
 use crate::e_model::Codec;
 
-/// What it is.
+/// Shown in lists of components.
 pub const INFO: Info = Info {
     name: "voip",
     source: "RFC 3550 and 3551 (RTP, G.711 in packets of 20 ms); ITU-T G.107 (E-model), G.113",

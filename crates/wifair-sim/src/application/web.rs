@@ -1,10 +1,10 @@
-//! Web documents of uniformly drawn size, with time to think between them, each over a connection of its own or over several.
+//! Web documents of uniformly drawn size, with time to think between them, each over one new connection or several.
 //!
 //! With several connections a document is divided evenly among them; they are opened together, and it is there when the last
 //! share is. So do browsers, which load a page's parts over as many connections as they may open to a server side by side (RFC 9112,
 //! section 9.4); which part goes over which connection, and that a later part may use an earlier one's connection again, is left out.
 //!
-//! Draws: two a document, the size and the time to think before it, whatever their ranges.
+//! Draws: two per document, the size and the think time before it, even if a range is empty.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use wifair_core::{Info, Rng, SpecError, Time};
 use super::{Application, Transfer, Transport};
 use crate::check::check_range;
 
-/// What it is.
+/// Shown in lists of components.
 pub const INFO: Info = Info {
     name: "web",
     source: "spm-af-las, Section 7.2: Web documents of 5 to 25 packets",

@@ -1,4 +1,4 @@
-//! Notifies senders of the rate of their own link, as a driver notifies its host.
+//! Notifies senders of their link's rate, as a driver notifies its host.
 //!
 //! The sender of an uplink flow runs on the station and is notified of the station's rate. The server of a downlink flow is not
 //! on the wireless link. It is notified of the AP's rate towards the station only if the plan says so, at once and without cost

@@ -70,8 +70,8 @@ mod tests {
         plan["bss"]["mac"] = json!({"retry_limit_short": 2, "retry_limit_long": 2});
     }
 
-    /// Whatever becomes of packets (drops at a short queue, retry limits, A-MPDUs, several connections one after the other): a sender
-    /// counts what its station holds, and nothing once all is done.
+    /// A sender counts the packets that its station holds, and none at the end: with drops at a short queue, retry limits,
+    /// A-MPDUs and consecutive connections.
     #[test]
     fn every_packet_is_reported_once() {
         let limit = json!({"limit_us": 50_000, "limit_segments": 6});

@@ -29,7 +29,7 @@ use headers::Headers;
 use radiotap::Subframe;
 use scoreboard::{Scoreboard, SequenceSet};
 
-/// What to trace of one replication, and where. It is not part of the plan: traces do not change the trajectory.
+/// Traces of one replication and their files. It is not part of the plan: traces do not change the trajectory.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TraceSpec {

@@ -11,7 +11,7 @@ pub fn schemes() -> Vec<&'static str> {
 }
 
 /// The symmetric BSS of `adaptive-pushout` (Section IV-A): `n_up` uplink and `n_down` downlink bulk flows of TCP Reno,
-/// each with a station of its own, 802.11b at 11 Mbps, 100 packets of buffer at the AP.
+/// each at a separate station, 802.11b at 11 Mbps, 100 packets of buffer at the AP.
 pub fn symmetric(n_up: usize, n_down: usize, scheme: &str, warmup_s: f64, duration_s: f64) -> Value {
     let labels: Vec<(String, &str)> = (1..=n_up)
         .map(|i| (format!("up-{i}"), "up"))

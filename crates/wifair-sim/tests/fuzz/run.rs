@@ -1,4 +1,4 @@
-//! A run of whatever plan is accepted: it ends, its books balance, and records and traces change nothing.
+//! A run of whatever plan is accepted: it ends, its counters balance, and records and traces change nothing.
 
 use wifair_core::{Packet, StationId, Time};
 use wifair_queue::{Ledger, TxQueue};
@@ -88,7 +88,7 @@ impl Tap for Crossings {
     }
 }
 
-/// In pieces, with the books looked at after each; in one, and with all that is recorded, the same comes out.
+/// Runs in pieces, with the counters checked after each; then in one piece with everything recorded: the results are equal.
 fn run(plan: &Plan) {
     let taps = (Crossings::default(), Fingerprint::new());
     let mut network = Network::tapped(plan, 1, taps).expect("a plan that was checked can be run");

@@ -96,7 +96,7 @@ fn the_books_on_idle_time_and_smoothed_rtt_agree_with_others() {
         record.series.iter().filter(|row| row.metric == "srtt_ms" && row.time_s > 10.0).map(|row| row.value);
     let greatest = seen.fold(0.0, f64::max);
     assert!(greatest <= max_ms && greatest > 0.9 * max_ms, "{greatest} of {max_ms}");
-    // One flow with a window of 42 over a link with a buffer of 100: the buffer stands empty now and then.
+    // One flow with a window of 42 over a link with a buffer of 100: the buffer is empty now and then.
     let idle = mean(&series(&record, "buffer_idle_share", 10.0, 50.0));
     assert!((0.0..0.2).contains(&idle), "{idle}");
     assert!(series(&record, "limit_packets", 0.0, 50.0).iter().all(|limit| *limit == 100.0));

@@ -1,4 +1,4 @@
-//! Senders hear of the rate of their own link.
+//! Senders are notified of their link's rate.
 
 use crate::common;
 

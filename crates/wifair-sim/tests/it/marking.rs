@@ -56,7 +56,7 @@ fn where_marking_suffices_no_sender_loses_a_packet() {
     }
 }
 
-/// Not one of them marks an ACK unless it is told to.
+/// No scheme marks an ACK unless its parameters say so.
 #[test]
 fn ece_on_a_passing_ack_is_an_action_of_its_own() {
     for scheme in [json!({"name": "pi", "signal": "mark"}), json!({"name": "red", "signal": "mark"})] {

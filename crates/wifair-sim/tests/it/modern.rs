@@ -69,7 +69,7 @@ fn off(scheme: &Value, phy: &str, rates: &[f64], ecn: bool) -> f64 {
 }
 
 /// Airtime within 5 % under mac80211 while every station's queue holds packets, far from it under tail drop and FQ-CoDel. With
-/// CoDel's usual target queues run empty where frames are slow and senders are told by losses; with marks they do not.
+/// CoDel's usual target queues run empty where frames are slow and losses are the congestion signal; with marks they do not.
 #[test]
 fn stations_of_different_rates_get_equal_airtime() {
     let patient = json!({"name": "mac80211", "target_ms": 1000});

@@ -125,7 +125,7 @@ fn any_plan() -> impl Strategy<Value = (Value, u64)> {
         })
 }
 
-/// As [`any_plan`], with rates that adapt, stations that stand or walk somewhere, ARF-aware senders, and events.
+/// As [`any_plan`], with rates that adapt, stations with positions, some moving, ARF-aware senders, and events.
 fn any_changing_plan() -> impl Strategy<Value = (Value, u64)> {
     let event = (
         0.0..3.0f64,

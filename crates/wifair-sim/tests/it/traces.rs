@@ -1,4 +1,4 @@
-//! Traces look on and change nothing, and what they tell is what the books say.
+//! Traces change nothing and agree with the counters.
 
 use crate::common;
 
@@ -149,7 +149,7 @@ fn the_record_is_the_same_with_traces() {
     }
 }
 
-/// The event log and the books of the ports count the same things, each by its own way.
+/// The event log and the ports' counters count the same events independently.
 #[test]
 fn the_event_log_agrees_with_the_books() {
     let folder = folder("books");
@@ -193,7 +193,7 @@ fn the_event_log_agrees_with_the_books() {
     }
 }
 
-/// Airtime of the exchanges that were not collisions is the stations'; but for the one that goes on at the end.
+/// Airtime of the exchanges that were not collisions is the stations'; except for an exchange in progress at the end.
 fn the_medium_agrees(record: &RunRecord, rows: &[EventRow]) {
     let exchanges = || rows.iter().filter(|row| row.event == "exchange");
     let alone = exchanges().filter(|row| row.detail != "collided");
@@ -262,7 +262,7 @@ fn errors_name_what_is_wrong() {
     assert!(matches!(&unknown, TraceError::Spec(spec) if spec.allowed == "up-1, up-2, down-1"), "{unknown}");
     let nowhere = TraceSpec { folder: "/nowhere".into(), pcap: Some(PcapSpec::default()), events: false };
     assert!(error(nowhere).to_string().starts_with("/nowhere/ap-air.pcapng: cannot be written"));
-    // A disk that is full is told of at the end.
+    // A full disk is reported at the end.
     if Path::new("/dev/full").exists() {
         let folder = folder("full");
         std::os::unix::fs::symlink("/dev/full", folder.join("ap-wire.pcapng")).unwrap();

@@ -131,7 +131,7 @@ impl HardwareSpec {
     }
 }
 
-/// Content of the AP's link queues, as far as it limits them.
+/// Content of the AP's link queues that counts towards their limits.
 #[derive(Debug)]
 pub(crate) struct Backlog {
     /// By rank: packets.

@@ -76,7 +76,7 @@ impl Sent {
     }
 }
 
-/// What a PPDU was formed of: how much there is, and how much of it entered the link queue then.
+/// Content of a PPDU as it was formed, and the part of it that entered the link queue at that time.
 #[derive(Clone, Copy, Debug)]
 struct Grown {
     ppdu: u32,
@@ -300,7 +300,8 @@ impl Originator {
         Some(self.mpdu_at(0).0)
     }
 
-    /// Forms a PPDU of what is in none. `take` gives the next packet for the link of at most so many IP bytes.
+    /// Forms a PPDU from MPDUs that are in no other PPDU, then from the queue. `take(max_ip_bytes)` dequeues the
+    /// link's next packet.
     pub fn form(
         &mut self,
         limits: &Limits,
@@ -521,8 +522,9 @@ impl Originator {
         self.queue.iter().filter(|mpdu| !mpdu.taken).map(|mpdu| &mpdu.departure.packet)
     }
 
-    /// The response has been decoded: what the recipient has decoded, of the PPDU or, after a Block Ack Request, of what is in no
-    /// PPDU, is acknowledged and goes to `done`, with its shares, which are complete if it `is_watched`; the rest of the PPDU has failed.
+    /// Processes a decoded Block Ack. Received MPDUs of the PPDU leave the queue and go to `done` with their shares,
+    /// which are complete if `is_watched`; the others of the PPDU count one failure. After a Block Ack Request it
+    /// covers the MPDUs that are in no PPDU.
     pub fn acknowledge(&mut self, is_watched: bool, mut done: impl FnMut(&Mpdu, &Settled)) {
         let (covered, failures) = if self.is_request() { (NONE, 0) } else { (self.in_service, 1) };
         let (mut shares, rate) = (self.sent.shares(), self.sent.rate);

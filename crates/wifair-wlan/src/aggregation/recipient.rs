@@ -12,7 +12,7 @@ pub(crate) struct Recipient<T> {
     window: u64,
     /// WinStartB: the first sequence number that has not been passed on.
     first: u64,
-    /// What was received out of order, by sequence number from `first` on, and when. Its last entry is never vacant.
+    /// MPDUs received out of order with their times, by sequence number from `first` on. The last entry is never vacant.
     held: VecDeque<Option<(T, Time)>>,
     /// What is passed on right after the content of an MPDU, by sequence number: further packets of an A-MSDU.
     joined: BTreeMap<u64, Vec<T>>,

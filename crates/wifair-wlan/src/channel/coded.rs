@@ -10,7 +10,7 @@
 //! disturb each other: each has the SNR that one alone would have.
 //!
 //! Deviations: LDPC has the curves of the convolutional code of its rate, as in ns-3's model, though it needs 1 to 2 dB less. The
-//! preamble is never lost; nobody interferes.
+//! preamble is always received; there is no interference.
 
 use crate::phy::CodeRate;
 

@@ -5,7 +5,7 @@
 //! Pursley and Royster 2009 (IEEE Trans. Commun. 57(2)), with the energies that ns-3 puts into them
 //! (`dsss-error-rate-model`). Noise is that of 22 MHz, as there: Eb/N0 = SNR · 22 MHz / bit rate.
 //!
-//! Deviations from ns-3: the PLCP header is never lost; nobody interferes.
+//! Deviations from ns-3: the PLCP header is always received; there is no interference.
 
 use super::coded;
 use crate::phy::{Format, Mode};

@@ -49,7 +49,7 @@ pub(crate) trait Phy {
 
     /// The timing of a BSS that has this PHY. Since OFDM it depends on the band alone: control frames are 802.11a's or g's.
     fn characteristics(&self) -> Characteristics {
-        // What is in no band of its PHY is refused where what the BSS supports is found.
+        // A band that the PHY does not have is rejected where the BSS's supported parameters are found.
         let band = self.chosen().and_then(|chosen| chosen.in_band());
         Characteristics::of_ofdm(band.unwrap_or(Band::Ghz5))
     }

@@ -157,7 +157,7 @@ pub struct OnAir {
 }
 
 impl OnAir {
-    /// PPDUs of `mode` with `extra_bits` beside the PSDU, in symbols of `symbol` that carry `half_bits` / 2 bits each, after
+    /// PPDUs of `mode` with `extra_bits` in addition to the PSDU, in symbols of `symbol` that carry `half_bits` / 2 bits each, after
     /// `preamble` and before `extension`.
     pub(super) fn new(
         mode: Mode,

@@ -1,7 +1,7 @@
 //! `802.11a`: OFDM at 5 GHz in channels of 20 MHz.
 //!
-//! Source: 802.11-2020, clause 17. A PPDU lasts 20 µs of preamble and SIGNAL, and 4 µs for each OFDM symbol; beside the PSDU
-//! the symbols carry 16 bits of SERVICE and 6 tail bits (17.4.3).
+//! Source: 802.11-2020, clause 17. A PPDU lasts 20 µs of preamble and SIGNAL, and 4 µs for each OFDM symbol; in
+//! addition to the PSDU the symbols carry 16 bits of SERVICE and 6 tail bits (17.4.3).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The timing of a BSS: common to all its nodes, whatever the modes of their links.
+//! The timing of a BSS: common to all its nodes and independent of the modes of their links.
 
 use wifair_core::{Rate, SpecError, Time};
 

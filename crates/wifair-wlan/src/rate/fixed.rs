@@ -1,4 +1,4 @@
-//! `fixed`: the rate that the scenario gives, whatever happens.
+//! `fixed`: always the scenario's rate.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! `ideal`: the fastest mode under an error target, by a sender that knows the channel.
 //!
-//! Source: the idea is that of ns-3's `IdealWifiManager`. No device can do this: it is a bound to hold others against.
+//! Source: the idea of ns-3's `IdealWifiManager`. No device can do this: it is an upper bound for comparison.
 //!
 //! The idea: each attempt has the fastest mode in which the receiver loses an MPDU of the reference length with at most the target
 //! probability; the slowest if there is none.

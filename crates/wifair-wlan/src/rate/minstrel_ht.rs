@@ -21,9 +21,9 @@
 //! - 802.11ax and be modes are our extrapolation: no driver leaves them to mac80211. They are treated as 802.11n's.
 //! - A link has one group of modes: those of its streams, width and guard interval. Groups of fewer streams, and the descent to
 //!   them, therefore do not occur.
-//! - The chain advances after each transmission without a response, and restarts after each with one: what hardware retries is an
-//!   attempt with contention here (`docs/medium.md`, section 12). A chain that has failed begins again.
-//! - What samples a mode is a single MPDU, as with ath9k.
+//! - The chain advances after each transmission without a response, and restarts after each with one: a retry by the
+//!   hardware is an attempt with contention here (`docs/medium.md`, section 12). A chain that has failed restarts.
+//! - A sampling transmission is a single MPDU, as with ath9k.
 //! - A link begins with the scenario's mode in all places of the chain; in Linux with its slowest.
 //! - The time of 1,200 bytes is that of the data rate. Modes older than 802.11n have a frame of 1,200 bytes and its ACK instead, without
 //!   aggregates.

@@ -26,19 +26,19 @@ pub struct Feedback<'a> {
     pub mode: RateIndex,
     /// Its MPDUs; a single frame is one.
     pub sent: u32,
-    /// How many of them the peer has acknowledged: none if there was no response.
+    /// How many of them the peer has acknowledged: 0 if there was no response.
     pub acknowledged: u32,
     /// When the exchange ended.
     pub now: Time,
-    /// What the channel alone, without collisions, would do now to an MPDU of so many bytes: the probability that the peer cannot
-    /// decode it. No sender knows that: it is for bounds like [`ideal`].
+    /// Probability that the peer cannot decode an MPDU of a mode and a length in bytes now, without a collision. No real
+    /// sender knows it: it is for bounds like [`ideal`].
     pub error_rate: &'a mut dyn FnMut(RateIndex, u32) -> f64,
 }
 
 /// Modes that an adaptation has chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// What passes for the mode of the link, of which schemes and TCP are notified.
+    /// Nominal mode of the link, of which schemes and TCP are notified.
     pub link: RateIndex,
     /// The mode of the next attempt: another one while a mode is sampled, or down a retry chain.
     pub next: RateIndex,

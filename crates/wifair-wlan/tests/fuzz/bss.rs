@@ -1,5 +1,5 @@
 //! Any small BSS with whatever parameters it accepts, under arbitrary offers and changes: time is occupied once or idle, a
-//! packet is delivered once and to whom it was for, and the books say what happened.
+//! packet is delivered once to its addressee, and the counters agree with the events.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -17,7 +17,7 @@ use crate::support::{packet, packet_down};
 const SHORTEST_SUBFRAME_BYTES: u32 = 14 + 40;
 const MOST_STATIONS: usize = 5;
 const MOST_OFFERS: u32 = 200;
-/// A case that goes on for longer is long enough: ticks of schemes and unlimited retries have no end.
+/// Limit of a case: ticks of schemes and unlimited retries have no end.
 const MOST_EVENTS: usize = 6_000;
 
 /// A BSS, then what is offered to it and when.

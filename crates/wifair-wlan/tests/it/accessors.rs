@@ -32,7 +32,7 @@ fn the_time_of_a_frame_alone_is_its_sum() {
     assert_eq!(alone(&spec, Direction::Down, 40), us(70 + 310 + 192 + 8 * 76 + 314));
 }
 
-/// Whatever the limits, what comes out until then is what single steps give; at a limit nothing is done yet.
+/// With any limits the results are those of single steps; events at the limit itself are not yet handled.
 #[test]
 fn advancing_before_a_limit_is_the_same_as_step_by_step() {
     let filled = || {

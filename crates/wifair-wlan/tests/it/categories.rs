@@ -45,7 +45,7 @@ fn edca_is_refused_by_key_where_it_cannot_be() {
 }
 
 /// A scheme that would see one class of packets only, where it decides between two, is refused; where both come it is
-/// not, and one that filters ACKs may stand where they go.
+/// not, and one that filters ACKs is allowed where they go.
 #[test]
 fn a_scheme_from_which_acks_are_steered_away_is_refused() {
     let scheme = |name: &str| -> SchemeSpec { serde_json::from_value(json!({ "name": name })).unwrap() };
@@ -123,7 +123,7 @@ fn packets_go_to_their_category_and_say_so_on_the_air() {
     assert_eq!(first(dcf), None);
 }
 
-/// Limits: the AP's reaches every category that has none of its own, at the start and when it changes.
+/// Limits: the AP's applies to every category without a separate one, at the start and when it changes.
 #[test]
 fn the_aps_limit_is_every_categorys_without_one_of_its_own() {
     let mut spec = BssSpec::new(vec![StationSpec::new("sta", 11.0)]);

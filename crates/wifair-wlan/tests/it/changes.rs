@@ -81,7 +81,7 @@ fn the_same_rate_again_is_no_news() {
     assert_eq!(told, [(up, 5.5), (down, 5.5), (up, 2.0), (down, 2.0)]);
 }
 
-/// What it is told of link rates: by whom, of which station, the rate in kbit/s.
+/// Notifications of link rates: the notified scheme, the station, the rate in kbit/s.
 type Told = Arc<Mutex<Vec<(&'static str, u16, u32)>>>;
 
 /// Tail drop that looks at link rates.

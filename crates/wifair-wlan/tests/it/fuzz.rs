@@ -1,4 +1,4 @@
-//! What fuzzing has kept (`docs/fuzzing.md`): every BSS of the corpus keeps its books.
+//! What fuzzing has kept (`docs/fuzzing.md`): the counters of every BSS of the corpus are consistent.
 
 use crate::{bss, replay};
 

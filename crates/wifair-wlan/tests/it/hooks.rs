@@ -190,7 +190,7 @@ fn backoff(seed: u64, label: &str, cw: u32) -> u64 {
     Rng::stream(seed, label, "backoff").below(cw + 1).into()
 }
 
-/// A frame comes while the counter of the one before runs on, or stands because another transmits: it waits for a DIFS
+/// A frame comes while the counter of the one before runs, or is frozen because another transmits: it waits for a DIFS
 /// and the slots that are left.
 #[test]
 fn what_is_left_of_a_post_backoff_is_charged() {
@@ -226,7 +226,7 @@ fn what_is_left_of_a_post_backoff_is_charged() {
 /// is charged too.
 #[test]
 fn a_backoff_drawn_late_is_charged() {
-    // Stations 0 and 1 collide until 1410 and go on at 1682; the AP's packet comes at 1420, in an EIFS until 1774.
+    // Stations 0 and 1 collide until 1410 and continue at 1682; the AP's packet comes at 1420, in an EIFS until 1774.
     let mut met = [0; 2];
     for seed in 0..200 {
         let first = ["sta-0", "sta-1"].map(|label| us(1_682) + SLOT * backoff(seed, label, 63));

@@ -121,8 +121,8 @@ fn within_a_node_the_higher_category_wins() {
 
 // Saturation.
 
-/// Streams of one category each, all with something to send: of (number, up, category) each stream has a station of
-/// its own.
+/// Streams of one category each, all with something to send: of (number, up, category) each stream has a
+/// separate station.
 fn saturated(
     seed: u64,
     rules: Rules,

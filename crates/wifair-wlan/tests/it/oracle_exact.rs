@@ -69,7 +69,7 @@ fn forget_what_the_engine_does_not_say(record: &mut Record) {
 }
 
 /// In the middle of things the engine has booked a failure with its exchange, of which the sender learns only at its
-/// timeout, and knows how an exchange will end that goes on: `engine` with what the oracle knows of these.
+/// timeout, and knows the outcome of an exchange in progress: `engine` with what the oracle knows of these.
 fn ignoring_the_future(mut engine: Record, oracle: &Record) -> Record {
     let ours = oracle.up.iter().chain(&oracle.down);
     let theirs = engine.up.iter_mut().chain(&mut engine.down);
@@ -258,7 +258,7 @@ fn random_scenarios_are_equal_step_by_step() {
     assert!(compare_random(scenarios(), cases(300, 10_000), least).captures.covers_all());
 }
 
-/// Four categories with windows and AIFSNs of their own, at the AP and at stations, internal collisions, TXOPs.
+/// Four categories with different windows and AIFSNs, at the AP and at stations, internal collisions, TXOPs.
 #[test]
 fn random_edca_scenarios_are_equal_step_by_step() {
     let least = Seen {
@@ -417,8 +417,8 @@ fn an_arrival_at_the_end_of_a_nav_finds_a_busy_medium() {
     });
 }
 
-/// A station that walks past the distance at which another is captured was looked at before; new error rates alone do not
-/// make the next attempt look anew.
+/// A station that walks past the distance at which another is captured was sampled before; new error rates alone do not
+/// make the next attempt sample its position again.
 #[test]
 fn new_error_rates_are_no_move() {
     let once = |station, first| {

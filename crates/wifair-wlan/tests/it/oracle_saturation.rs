@@ -1,4 +1,4 @@
-//! Throughput and collision probability of the engine: against the oracle with seeds of its own, and against
+//! Throughput and collision probability of the engine: against the oracle with separate seeds, and against
 //! published models within what each of them can claim.
 //!
 //! Sizes: a moderate number of exchanges in a normal run; with `WIFAIR_VALIDATE=1` more than 10⁶ of each model's in every cell.

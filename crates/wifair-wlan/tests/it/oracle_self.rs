@@ -101,7 +101,7 @@ fn colliders_of_unequal_frames_come_back_on_grids_of_their_own() {
 
 #[test]
 fn an_undecodable_data_frame_holds_each_listener_for_a_time_of_its_own() {
-    // Station 1's frame of 1000..1291 never gets through; two attempts, the second at 1291 + 222 + 50 = 1563.
+    // Station 1's frame of 1000..1291 is never received; two attempts, the second at 1291 + 222 + 50 = 1563.
     // The AP (EIFS) and station 2 (NAV, then DIFS) could both start at 1291 + 364 = 1655, too late; the second frame
     // ends at 1854, and both start at 1854 + 364 = 2218.
     let rules = Rules { short_limit: 2, ..without_chance() };

@@ -299,7 +299,7 @@ fn collide_near_and_far(spec: &BssSpec, seed: u64, bytes: [u32; 2], then: u32) -
     run
 }
 
-/// The near station's frame gets through, the far one's does not.
+/// The near station's frame is received, the far one's is not.
 #[test]
 fn a_captured_frame_is_acknowledged_while_the_others_are_silent() {
     type Change = fn(&mut BssSpec);
@@ -339,7 +339,7 @@ fn a_captured_frame_is_acknowledged_while_the_others_are_silent() {
     }
 }
 
-/// The near station's frame gets through, but its MAC ACK, from 692 to 996, does not: the far station sends until 1410.
+/// The near station's frame is received, but its MAC ACK, from 692 to 996, is not: the far station sends until 1410.
 #[test]
 fn a_captured_frame_is_acknowledged_in_vain_while_another_is_on_the_air() {
     for seed in 0..SEEDS {

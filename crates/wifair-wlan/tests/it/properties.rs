@@ -146,7 +146,7 @@ proptest! {
                     assert_eq!(passed.elapsed, passed.idle + occupied(&passed));
                     // Between two events the medium is occupied throughout or idle throughout.
                     assert!(passed.idle == Time::ZERO || passed.idle == passed.elapsed);
-                    // An exchange starts only where none went on.
+                    // An exchange starts only where none was in progress.
                     assert!(passed.exchanges <= 1);
                     assert!(passed.exchanges == 0 || passed.idle == passed.elapsed);
                 }

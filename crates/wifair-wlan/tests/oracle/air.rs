@@ -1,4 +1,4 @@
-//! The medium: carries frames from node to node, one step of the clock after the other, and keeps the books.
+//! The medium: carries frames from node to node, one step of the clock after the other, and keeps the counters.
 
 use super::agreement::Events;
 use super::frame::{Content, Counts, Frame, Heard, Kind, NodeId, Packet, Tally};
@@ -41,7 +41,7 @@ enum Exchange {
     Of {
         station: usize,
         up: bool,
-        /// Probabilities that its data frame and its MAC ACK are lost, as they stood at its start.
+        /// Probabilities that its data frame and its MAC ACK are lost, at its start.
         data_error: f64,
         ack_error: f64,
     },
@@ -73,7 +73,7 @@ pub struct Medium {
 
 /// A run to its end, with what explains it.
 pub struct Run {
-    /// As it stood when half of the traffic had been offered.
+    /// The state when half of the traffic had been offered.
     pub half_way: Record,
     pub whole: Record,
     /// Every port had drained at the end.
@@ -331,7 +331,7 @@ impl Medium {
         for packet in delivered {
             self.deliver(&packet);
         }
-        // A TXOP that goes on begins its next exchange at once: the SIFS belongs to it.
+        // A TXOP that continues begins its next exchange at once: the SIFS belongs to it.
         if let Some(frame) = self.nodes.iter_mut().find_map(Node::take_continuation) {
             self.begin_exchange(&frame);
         }

@@ -20,7 +20,7 @@ impl Rounds {
 /// `windows[k]` is the CW of attempt `k`. After the last one the frame is lost (`limited`), or the window stays.
 ///
 /// A state is the pair of (attempt, slots left) after the draws and before the idle slots. The smaller counter
-/// wins and is drawn anew; the other keeps the difference. Equal counters collide, and both are drawn anew.
+/// wins and is drawn again; the other keeps the difference. Equal counters collide, and both are drawn again.
 pub fn two_saturated_stations(windows: &[u32], limited: bool) -> Rounds {
     let last = windows.len() - 1;
     let width = *windows.iter().max().expect("at least one window") as usize + 1;

@@ -1,6 +1,6 @@
 //! The oracle: an independent, slow, obvious model of the medium, written from docs/medium.md alone.
 //!
-//! Time passes in steps of one microsecond, or of a part of one. Each node is a listener that is told what it can hear and
+//! Time passes in steps of one microsecond, or of a part of one. Each node is a listener that receives what it can hear and
 //! keeps its own interframe space, NAV, backoff counter, timeouts and retry counters; nothing is shared between nodes but the
 //! air. Read first: `node` (the listener), then `air` (who hears what), then `scenario` (what is run) and `record` (what is
 //! compared).
@@ -12,15 +12,15 @@
 //!
 //! | feature | here |
 //! | --- | --- |
-//! | 802.11b with both preambles, g, a; control rate; slot and SIFS of one's own; sizes of headers | yes |
-//! | DCF, EIFS, NAV, timeouts of one's own, retry limits, RTS and CTS, duplicates | yes |
+//! | 802.11b with both preambles, g, a; control rate; custom slot and SIFS; sizes of headers | yes |
+//! | DCF, EIFS, NAV, custom timeouts, retry limits, RTS and CTS, duplicates | yes |
 //! | ns-2's ways: no immediate access, EIFS and one DIFS more, exclusive backoff, arrivals within an IFS | yes |
 //! | ERP protection, both kinds | yes |
 //! | errors of data and MAC ACK by link and direction, of data by rate | yes |
 //! | rates, error rates and the AP's limit changing in mid-run, at any instant of an exchange | yes |
-//! | ARF and AARF, and when their changes are told | yes |
+//! | ARF and AARF, and when their changes are reported | yes |
 //! | access off the slot grid: arrivals at any µs, or quarter, fifth or eighth of one, at the ends of others' frames too | yes |
-//! | EDCA: windows, AIFSNs, TXOPs, both rules of countdown, internal collisions, ports of one's own or shared | yes |
+//! | EDCA: windows, AIFSNs, TXOPs, both rules of countdown, internal collisions, separate or shared ports | yes |
 //! | senders of a collision that wait an EIFS | yes |
 //! | capture, also of RTS, with positions, moving ones, changing tracks | yes |
 //! | 802.11n, ac, ax and be with every mode; older stations among them, with protection | yes |
@@ -28,8 +28,8 @@
 //! | beacons: target times, precedence, collisions, under DCF and EDCA | yes |
 //! | frames on the air, what a Block Ack acknowledges, what a request starts with | yes |
 //! | fading, error rates by SNR | no: tests of `channel`, by hand and by integration |
-//! | classifiers but `dscp`; channel and service times; schemes, limit controllers, ticks | no: tests of their own |
-//! | plcp_us, signal_extension_us, rx start delays of one's own | no: the table and its unit tests |
+//! | classifiers but `dscp`; channel and service times; schemes, limit controllers, ticks | no: separate tests |
+//! | custom plcp_us, signal_extension_us, rx start delays | no: the table and its unit tests |
 
 #![allow(dead_code)] // Every test binary uses its own part.
 
@@ -55,7 +55,7 @@ pub fn validating() -> bool {
     std::env::var_os("WIFAIR_VALIDATE").is_some()
 }
 
-/// What has come out so far: who waits for the long form is told at once, else it is kept with the test's output.
+/// Reports a result so far: at once in the long form, else with the test's output.
 pub fn tell(line: &str) {
     if validating() {
         use std::io::Write;

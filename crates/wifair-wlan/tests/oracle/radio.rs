@@ -19,7 +19,7 @@ pub const TX_POWER_DBM: f64 = 100.0;
 const REFERENCE_LOSS_DB: f64 = 40.05;
 const NOISE_DBM: f64 = -93.6;
 
-/// Where a station is when this begins to hold, in metres, and how it goes on.
+/// Where a station is when this begins to hold, in metres, and how it moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Track {
     pub position_m: [f64; 2],

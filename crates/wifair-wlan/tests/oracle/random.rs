@@ -217,7 +217,7 @@ fn rules_of(base: Rules) -> impl Strategy<Value = Rules> {
     )
 }
 
-/// How time is cut, and what slot and SIFS are beside the standard's.
+/// How time is cut, and which slot and SIFS occur in addition to the standard's.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     steps: u32,

@@ -1,4 +1,4 @@
-//! ARF and AARF from their definitions: all that happened at a rate is kept, and read anew after each attempt.
+//! ARF and AARF from their definitions: all that happened at a rate is kept, and read again after each attempt.
 
 /// Which rate adaptation, and its parameters (docs/medium.md, section 8; Lacage et al. 2004, 3.2 and 3.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,7 +34,7 @@ impl Ladder {
         self.rate
     }
 
-    /// The scenario gives another rate: everything begins anew there.
+    /// The scenario gives another rate: everything restarts there.
     pub fn restart(&mut self, rate: u32) {
         *self = Ladder::new(self.rules, self.rates.clone(), rate);
     }

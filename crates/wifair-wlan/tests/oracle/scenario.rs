@@ -85,7 +85,7 @@ pub enum Change {
     Station {
         /// Counted modulo the number of stations.
         station: usize,
-        /// Both ways, but for what stands beside it.
+        /// In both directions, unless a key for one direction is given.
         rate: Option<Tenths>,
         rate_down: Option<Tenths>,
         errors: Option<Errors>,

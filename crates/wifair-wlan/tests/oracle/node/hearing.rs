@@ -1,4 +1,4 @@
-//! What a node is told about the medium.
+//! What a node learns about the medium.
 
 use super::Node;
 use crate::oracle::agreement::Event;
@@ -205,7 +205,7 @@ impl Node {
         }
     }
 
-    /// The exchange is over. If no MAC ACK came to my data frame, the rate adaptation hears of it (section 8).
+    /// The exchange is over. If no MAC ACK came to my data frame, the rate adaptation is notified (section 8).
     pub fn exchange_is_over(&mut self) {
         if let Some(peer) = self.unanswered.take() {
             self.peers[peer].ladder.hear_of(false);

@@ -1,4 +1,4 @@
-//! One listener: a MAC that knows only what it is told about the medium, step by step.
+//! One listener: a MAC that knows only what it detects on the medium, step by step.
 
 mod forming;
 mod hearing;
@@ -69,14 +69,14 @@ pub struct Node {
     data: Option<Frame>,
     /// That frame went after a CTS.
     after_cts: bool,
-    /// My data frame to that peer has ended, and the exchange has not.
+    /// My data frame to that peer has ended, but the exchange is still in progress.
     unanswered: Option<NodeId>,
     /// Steps left of the TXOP.
     txop_left: u32,
     expected: Option<Expected>,
     /// A response of mine, and the steps until it is due.
     response: Option<(Frame, u32)>,
-    /// A frame of mine goes on with a TXOP: told once.
+    /// A frame of mine continues a TXOP: reported once.
     continuation: Option<Frame>,
     /// The last packet delivered from each peer, by category: what comes again is a duplicate.
     last_from: Vec<Vec<Option<u32>>>,
@@ -254,7 +254,7 @@ impl Node {
         let busy = self.is_busy() || self.expected.is_some();
         let contender = &mut self.contenders[c];
         if contender.counter.is_some() {
-            // Rule 1: the post-backoff goes on.
+            // Rule 1: the post-backoff continues.
         } else if busy {
             self.draw(c); // rule 2
         } else if contender.ifs_left > 0 {

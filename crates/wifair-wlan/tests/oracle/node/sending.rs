@@ -8,7 +8,7 @@ use crate::oracle::frame::{Content, Frame, Kind, Packet};
 use crate::oracle::timing::{ACK_BYTES, Beacons, RTS_BYTES};
 
 impl Node {
-    /// What this node does at this instant: whether it starts a frame, a response that is due or an access of its own.
+    /// What this node does at this instant: whether it starts a frame, a response that is due or its own access.
     /// At a slot boundary a category either transmits or steps.
     #[inline]
     pub fn decide(&mut self) -> bool {
@@ -157,13 +157,13 @@ impl Node {
         self.data = Some(data.clone());
     }
 
-    /// The data frame of my exchange that goes on.
+    /// The data frame of my exchange in progress.
     pub(super) fn settled_data(&self) -> Frame {
         let data = self.data.clone().expect("an exchange of mine goes on");
         Frame { opens_exchange: false, ..data }
     }
 
-    /// What goes on the air first where `data` is to be sent without an RTS: the frame itself, or its CTS-to-self.
+    /// The first transmission where `data` is to be sent without an RTS: the frame itself, or its CTS-to-self.
     pub(super) fn announced(&self, data: Frame) -> Frame {
         let rules = &self.rules;
         if !rules.announces(self.form_to(data.to)) {
