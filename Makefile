@@ -16,7 +16,7 @@ COMPONENTS := $(addsuffix /*.rs,$(addprefix crates/,wifair-queue/src/schemes wif
 # `make test` takes the native module that is there, and in a fresh clone the one that is built sooner.
 MODULE := $(firstword $(wildcard $(VENV)/.built) $(VENV)/.tested)
 
-.PHONY: demo comparison scope check test test-rust test-python test-system docs lint lint-rust lint-python tests-built supply coverage validate package bench bench-peers mutants fuzz load clean
+.PHONY: demo comparison scope check test test-rust test-python test-system docs lint lint-rust lint-python tests-built supply coverage validate package bench bench-peers mutants fuzz load kernel clean
 
 demo: $(VENV)/.built
 	$(BIN)/wifair paper adaptive-pushout --quick --out results/adaptive-pushout
@@ -93,6 +93,11 @@ validate: $(VENV)/.built
 # Each fuzz target until it has covered nothing new for ten minutes (docs/fuzzing.md): some hours. Needs a nightly compiler and cargo-fuzz.
 fuzz:
 	$(PYTHON) fuzz/run.py
+
+# The queues of Linux 6.12 and 6.1 next to the scheme mac80211 (kernel/README.md, under GPL-2.0): some minutes, part of them to unpack. Installs
+# Debian's packages linux-source-6.12 and linux-source-6.1 where they are missing, as root.
+kernel:
+	$(MAKE) -C kernel
 
 # The documentation site, in build/docs/site; a broken link is an error. Reading it fetches nothing.
 docs: $(VENV)/.built
