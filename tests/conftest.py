@@ -53,7 +53,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts the long files first, and marks those that only `make test` runs."""
     whole = {f"test_{name}" for name in WHOLE}
     for item in items:
-        if item.path.stem in whole:
+        if item.path.stem in whole or item.get_closest_marker("needs"):
             item.add_marker("whole")
     rank = {f"test_{name}": place for place, name in enumerate(LONG)}
     items.sort(key=lambda item: rank.get(item.path.stem, len(LONG)))
