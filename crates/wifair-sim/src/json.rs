@@ -99,7 +99,8 @@ fn misread(tree: &Value, path: &Path, error: &serde_json::Error) -> SpecError {
         SpecError::new(key, "a key that is there twice", "each key once")
     } else if let Some(field) = quoted("unknown field `") {
         let expected = message.split_once(", ").map_or("no such key", |(_, expected)| expected);
-        let renamed = RENAMED.iter().find(|(old, _)| *old == field);
+        let is_now = |new: &str| expected.contains(&format!("`{new}`"));
+        let renamed = RENAMED.iter().find(|(old, new)| *old == field && is_now(new));
         let expected = renamed.map_or_else(|| expected.into(), |(_, new)| format!("`{new}`, its name now"));
         let key = if path.ends_with(field) { path } else { inside(field) };
         SpecError::new(key, "an unknown key", expected)

@@ -447,6 +447,9 @@ mod tests {
         assert_eq!(error("{}").key, "bss");
         let renamed = error(r#"{"cell": {"stations": []}, "flows": []}"#);
         assert_eq!((renamed.key.as_str(), renamed.allowed.as_str()), ("cell", "`bss`, its name now"));
+        let elsewhere = error(r#"{"bss": {"cell": 1, "stations": []}, "flows": []}"#);
+        assert_eq!(elsewhere.key, "bss.cell");
+        assert!(!elsewhere.allowed.contains("its name now"), "{}", elsewhere.allowed);
         assert_eq!(error(r#"{"bss": {"stations": []}, "flows": [], "wirre": 1}"#).key, "wirre");
         assert_eq!(error(r#"{"": 1}"#).key, r#""""#);
         assert_eq!(error(r#"{"run": {"": 1}}"#).key, r#"run."""#);
