@@ -123,7 +123,7 @@ impl Nodes {
     }
 
     /// Offers a packet from a station's host or the wire to the port of a channel access function; returns whether the function
-    /// asks for packets ([`Nodes::load`]).
+    /// asks for packets ([`Nodes::select_next`]).
     #[inline(always)] // into the two callers through which all packets arrive
     pub(crate) fn offer(
         &mut self,

@@ -2,7 +2,7 @@ use wifair_core::{Ac, Class, FlowId, Packet, StationId, Time};
 
 use super::passage::Arrival;
 
-/// What a scheme is told that uses an index without it.
+/// Message of the panic if a scheme uses an index that it has not declared.
 pub(super) const ASKED: &str = "a scheme asks in needs() for the indexes that it uses";
 
 /// Marks the end of a list.
