@@ -48,11 +48,17 @@ def reference() -> dict[tuple[str, int], list[Outcome]]:
 
 
 def simulated(
-    scheme: str, n: int, seeds: int = SEEDS, directions: tuple[str, ...] = ("up", "down"), **tcp: Any
+    scheme: str,
+    n: int,
+    seeds: int = SEEDS,
+    directions: tuple[str, ...] = ("up", "down"),
+    redundant: str = "random",
+    start_spread_s: float = 1.0,
+    **tcp: Any,
 ) -> list[Outcome]:
     parameters = {"name": scheme}
     if scheme.endswith("pushout"):
-        parameters["redundant"] = "random"
+        parameters["redundant"] = redundant
     scenario = Scenario(
         dialect="ns-2",
         ap={"scheme": parameters, "limit_packets": 100},
@@ -63,7 +69,7 @@ def simulated(
             "delayed_ack": {"segments": 1},
             **tcp,
         },
-        flows=[{"count": n, "direction": direction, "start_spread_s": 1.0} for direction in directions],
+        flows=[{"count": n, "direction": direction, "start_spread_s": start_spread_s} for direction in directions],
     )
     results = scenario.run(seeds=seeds)
     found = []
@@ -90,7 +96,7 @@ def test_the_dialect_gives_what_ns2_gives(scheme: str, n: int) -> None:
         assert abs(difference) <= allowed + 3 * standard_error, (what, mean(a), mean(b), standard_error)
 
 
-def saturated(cell: str) -> np.ndarray:
+def saturated(cell: str, seeds: int = 20 if VALIDATE else 6, **mac: Any) -> np.ndarray:
     """One row per replication: the share of attempts without a MAC ACK, then each station's throughput in kbps."""
     places = [2.0 * 1.4**i for i in range(10)]
     stations: list[dict[str, Any]] = [{"name": f"s{i}"} for i in range(10)]
@@ -106,6 +112,7 @@ def saturated(cell: str) -> np.ndarray:
 
     results = Scenario(
         dialect="ns-2",
+        mac=mac,
         run={"warmup_s": 2.0, "duration_s": 60.0},
         channel={
             "path_loss_exponent": 2.0,
@@ -113,7 +120,7 @@ def saturated(cell: str) -> np.ndarray:
         },  # as ns-2's at these distances; nothing is lost to noise
         stations=stations,
         flows=[flow(i) for i in range(10)],
-    ).run(seeds=20 if VALIDATE else 6)
+    ).run(seeds=seeds)
     rows = []
     for seed in results.seeds:
         sent = results.stations.filter(pl.col("seed") == seed)
@@ -209,20 +216,22 @@ def test_transfers_are_those_of_ns2(hosts: int) -> None:
             hold(f"{kind}_{column}", found, reference, 0.02 * mean(reference) if column == "mean_s" else 0.03)
 
 
-def window_20(buffer: int, seeds: int) -> dict[str, list[float]]:
-    """Five uplink and five downlink flows: the sums of their throughputs in kbps and Jain's index, by column of `WINDOW_20`."""
+def window_20(buffer: int, seeds: int, **rto: Any) -> dict[str, list[float]]:
+    """Five uplink and five downlink flows: the sums of their throughputs in kbps and Jain's index, by column of `WINDOW_20`; and how many
+    retransmission timeouts a downlink flow has."""
     scenario = Scenario(
-        **SPM,
+        **SPM | {"tcp": SPM["tcp"] | {"rto": rto}},
         ap={"limit_packets": buffer},
         run={"warmup_s": 20.0, "duration_s": 280.0},
         flows=[{"direction": way, "count": 5, "start_spread_s": 1.0} for way in ("up", "down")],
     )
     flows = scenario.run(seeds=seeds).flows
-    found: dict[str, list[float]] = {"up_kbps": [], "down_kbps": [], "jain": []}
+    found: dict[str, list[float]] = {"up_kbps": [], "down_kbps": [], "jain": [], "timeouts": []}
     for _, of_seed in flows.group_by("seed", maintain_order=True):
         for way in ("up", "down"):
             found[f"{way}_kbps"].append(1e3 * sum(of_seed.filter(pl.col("direction") == way)["goodput_mbps"]))
         found["jain"].append(jain(of_seed["goodput_mbps"].to_list()))
+        found["timeouts"].append(float(of_seed.filter(pl.col("direction") == "down")["timeouts"].mean()))  # type: ignore[arg-type]
     return found
 
 

@@ -72,7 +72,9 @@ def waits(axes: Axes) -> None:
     tcp = {"congestion_control": "cubic", "sack": {}, "window_scale": 7, "receiver_window_segments": 2000}
     run = {"warmup_s": 10, "duration_s": 60}
     flows = [{"count": 10, "direction": "down"}]
-    base = Scenario(phy={"name": "802.11g"}, tcp=tcp, run=run, flows=flows, wire={"rate_mbps": 100, "one_way_delay_ms": 10})
+    base = Scenario(
+        phy={"name": "802.11g"}, tcp=tcp, run=run, flows=flows, wire={"rate_mbps": 100, "one_way_delay_ms": 10}
+    )
     quantiles: dict[str, list[list[float]]] = {"median": [], "95th percentile": []}
     for name, settings in SCHEMES.items():
         results = base.override(settings).run(seeds=SEEDS)
