@@ -57,10 +57,6 @@ impl Scheme for Journaled {
         departure
     }
 
-    fn arbitrates(&self) -> bool {
-        self.scheme.arbitrates()
-    }
-
     fn choose_station(
         &mut self,
         grant: &Grant,

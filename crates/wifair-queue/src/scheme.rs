@@ -40,14 +40,18 @@ pub trait Scheme: Send {
         buffer.release_head(grant)
     }
 
-    /// Whether the scheme selects the station to which the MAC sends next, retransmissions included. If so,
-    /// [`Scheme::choose_station`] is called on links that aggregate.
-    fn arbitrates(&self) -> bool {
-        false
+    /// Decisions that are always the same, so that the transmit queue need not ask for them. Called once.
+    fn shortcuts(&self) -> Shortcuts {
+        Shortcuts::NONE
+    }
+
+    /// The methods below that the scheme has, up to [`Scheme::on_forgotten`]. The others are never called. Called once.
+    fn hooks(&self) -> Hooks {
+        Hooks::NONE
     }
 
     /// Returns the station to send to next: one with packets queued that the grant admits, or one with retransmissions at the
-    /// MAC (`is_pending`).
+    /// MAC (`is_pending`). Called on links that aggregate.
     fn choose_station(
         &mut self,
         _grant: &Grant,
@@ -55,42 +59,49 @@ pub trait Scheme: Send {
         _buffer: &mut Buffer,
         _cx: &mut Cx,
     ) -> Option<StationId> {
-        None
+        is_missing("choose_station")
     }
 
-    /// The MAC has retransmissions for the station: MPDUs that were not acknowledged. For schemes that arbitrate.
-    fn on_pending(&mut self, _station: StationId, _ac: Ac, _cx: &mut Cx) {}
-
-    /// Decisions that are always the same, so that the transmit queue need not ask for them. Called once.
-    fn shortcuts(&self) -> Shortcuts {
-        Shortcuts::NONE
-    }
-
-    /// The optional methods below that are to be called. Called once; the other methods are never called.
-    fn hooks(&self) -> Hooks {
-        Hooks::NONE
+    /// The MAC has retransmissions for the station: MPDUs that were not acknowledged.
+    fn on_pending(&mut self, _station: StationId, _ac: Ac, _cx: &mut Cx) {
+        is_missing("on_pending")
     }
 
     /// A frame exchange of a packet from this buffer is over.
-    fn on_exchange(&mut self, _exchange: &Exchange, _buffer: &mut Buffer, _cx: &mut Cx) {}
+    fn on_exchange(&mut self, _exchange: &Exchange, _buffer: &mut Buffer, _cx: &mut Cx) {
+        is_missing("on_exchange")
+    }
 
     /// A transmission of packets from this buffer is over and its outcome known. The end of a packet's service is reported by
     /// [`Scheme::on_exchange`] afterwards.
-    fn on_transmission(&mut self, _transmission: &Transmission, _buffer: &mut Buffer, _cx: &mut Cx) {}
+    fn on_transmission(&mut self, _transmission: &Transmission, _buffer: &mut Buffer, _cx: &mut Cx) {
+        is_missing("on_transmission")
+    }
 
     /// A data frame from a station has been received.
-    fn on_reception(&mut self, _reception: &Reception, _buffer: &mut Buffer, _cx: &mut Cx) {}
+    fn on_reception(&mut self, _reception: &Reception, _buffer: &mut Buffer, _cx: &mut Cx) {
+        is_missing("on_reception")
+    }
 
     /// The data rate towards a station has changed; `cx.links` has the new one. A PPDU on the air keeps its rate.
-    fn on_link_rate(&mut self, _station: StationId, _buffer: &mut Buffer, _cx: &mut Cx) {}
+    fn on_link_rate(&mut self, _station: StationId, _buffer: &mut Buffer, _cx: &mut Cx) {
+        is_missing("on_link_rate")
+    }
 
     /// When [`Scheme::on_tick`] is to be called next. The caller keeps the clock.
     fn next_tick(&self) -> Option<Time> {
-        None
+        is_missing("next_tick")
     }
 
     /// The time returned by [`Scheme::next_tick`] has been reached.
-    fn on_tick(&mut self, _buffer: &mut Buffer, _cx: &mut Cx) {}
+    fn on_tick(&mut self, _buffer: &mut Buffer, _cx: &mut Cx) {
+        is_missing("on_tick")
+    }
+
+    /// The flow monitor has forgotten a flow, which has no packet left. Its id may be reused for another flow.
+    fn on_forgotten(&mut self, _flow: FlowId) {
+        is_missing("on_forgotten")
+    }
 
     /// Evicts the packets above a limit that has been lowered ([`LoweredLimit::Evict`](crate::LoweredLimit)): as many as
     /// [`Buffer::excess`] returns. By default the newest.
@@ -100,9 +111,6 @@ pub trait Scheme: Send {
             buffer.evict(newest, Eviction::Victim);
         }
     }
-
-    /// The flow monitor has forgotten a flow, which has no packet left. Its id may be reused for another flow.
-    fn on_forgotten(&mut self, _flow: FlowId) {}
 
     /// The scheme takes over a transmit queue at `now`, before its first packet there. Without this call the scheme starts at time zero.
     /// A scheme with a clock starts it here.
@@ -136,9 +144,18 @@ impl Shortcuts {
     pub const ALL: Shortcuts = Shortcuts { append: true, tail_drop: true, release_head: true };
 }
 
-/// Optional methods of a [`Scheme`] that are to be called.
+/// A hook is declared without its method.
+#[cold]
+fn is_missing(method: &str) -> ! {
+    panic!("a scheme whose hooks() declares {method} has that method")
+}
+
+/// Optional methods of a [`Scheme`]. A scheme declares those that it has: only they are called.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hooks {
+    /// [`Scheme::choose_station`] and [`Scheme::on_pending`]: the scheme selects the station to which the MAC sends next,
+    /// retransmissions included.
+    pub choose_station: bool,
     /// [`Scheme::on_exchange`].
     pub exchange: bool,
     /// [`Scheme::on_transmission`].
@@ -159,6 +176,7 @@ pub struct Hooks {
 impl Hooks {
     /// Nothing.
     pub const NONE: Hooks = Hooks {
+        choose_station: false,
         exchange: false,
         transmission: false,
         reception: false,

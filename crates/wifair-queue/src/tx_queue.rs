@@ -379,7 +379,7 @@ impl TxQueue {
 
     /// Whether the scheme selects the station to which the MAC sends next.
     pub fn arbitrates(&self) -> bool {
-        self.scheme.arbitrates()
+        self.hooks.choose_station
     }
 
     /// Returns the station to which the MAC sends next, see [`Scheme::choose_station`].
@@ -583,13 +583,85 @@ impl TxQueue {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use wifair_core::{FiveTuple, TCP, TcpFlags};
+    use wifair_core::{Ecn, FiveTuple, Rate, TCP, TcpFlags};
 
     use super::*;
     use crate::flows::{Flows, FlowsSpec};
-    use crate::words::StationLimit;
+    use crate::words::{Direction, Link, StationLimit};
 
     proptest! {
+        /// A transmit queue decides the same whether or not it takes the scheme's shortcuts.
+        #[test]
+        fn shortcuts_are_what_the_scheme_decides(
+            scheme in prop::sample::select(SchemeSpec::components()),
+            limit_packets in 1u32..12,
+            steps in prop::collection::vec((0u8..8, 0u32..6, any::<bool>(), 0u64..30_000), 1..300),
+        ) {
+            let scheme = serde_json::from_value(serde_json::json!({ "name": scheme.info.name })).unwrap();
+            let spec = TxQueueSpec { limit_packets, scheme, ..TxQueueSpec::default() };
+            let mut queues = [(); 2].map(|()| TxQueue::new(&spec, 1, "ap"));
+            queues[1].shortcuts = Shortcuts::NONE;
+            queues[1].review();
+            let mut flows = Flows::new(&FlowsSpec::default());
+            let links = [54.0, 11.0, 1.0].map(|mbps| Link { rate: Rate::from_mbps(mbps) });
+            let mut in_service: Vec<[Departure; 2]> = vec![];
+            let mut now = Time::ZERO;
+            for (what, connection, is_ack, us) in steps {
+                now += Time::from_us(us);
+                for queue in &mut queues {
+                    while queue.next_tick().is_some_and(|tick| tick <= now) {
+                        let tick = queue.next_tick().unwrap();
+                        queue.tick(tick, View { flows: &flows, links: &links });
+                    }
+                }
+                match what {
+                    0..=3 => {
+                        let tuple = FiveTuple { protocol: TCP, source_port: connection as u16, ..FiveTuple::default() };
+                        let payload_bytes = if is_ack { 0 } else { 1_460 };
+                        let flags = TcpFlags::ACK;
+                        let packet = Packet { tuple, payload_bytes, flags, ack: us as u32, ..Packet::default() };
+                        let packet = if us % 2 == 0 { packet.with_ecn(Ecn::Ect0) } else { packet };
+                        let flow = flows.observe(&packet, Direction::Down, now, |_| true);
+                        let station = StationId(connection as u16 % 3);
+                        let view = View { flows: &flows, links: &links };
+                        for queue in &mut queues {
+                            queue.enqueue(Ac::BestEffort, &packet, flow, station, now, || view);
+                        }
+                    }
+                    4 | 5 => {
+                        let station = (what == 5).then_some(StationId(connection as u16 % 3));
+                        let grant = Grant { station, gathers: is_ack, ..Grant::ANY };
+                        let view = View { flows: &flows, links: &links };
+                        let [short, asked] = queues.each_mut().map(|queue| queue.dequeue(&grant, now, || view).map(Departure::from));
+                        prop_assert_eq!(format!("{short:?}"), format!("{asked:?}"));
+                        in_service.extend(short.zip(asked).map(|(short, asked)| [short, asked]));
+                    }
+                    6 => {
+                        for (queue, departure) in queues.iter_mut().zip(in_service.pop().iter().flatten()) {
+                            let exchange = || Exchange {
+                                outcome: Outcome::Delivered,
+                                packets: std::slice::from_ref(&departure.packet),
+                                flow: departure.flow,
+                                station: departure.station,
+                                ac: Ac::BestEffort,
+                                rate: links[departure.station.index()].rate,
+                                attempts: 1,
+                                airtime: Time::from_us(us),
+                                overhead: Time::from_us(100),
+                                service: Time::from_us(us + 100),
+                            };
+                            let view = View { flows: &flows, links: &links };
+                            queue.complete(departure, Outcome::Delivered, now, || view, exchange);
+                        }
+                    }
+                    _ => queues.iter_mut().for_each(|queue| queue.set_limit(connection + 1, now)),
+                }
+                let [short, asked] = queues.each_ref().map(|queue| queue.packets().copied().collect::<Vec<_>>());
+                prop_assert_eq!(short, asked);
+                prop_assert_eq!(queues[0].snapshot(now), queues[1].snapshot(now));
+            }
+        }
+
         #[test]
         fn the_short_paths_do_what_the_general_one_does(
             limit_packets in 1u32..8,

@@ -376,7 +376,7 @@ impl BssSpec {
     /// Checks that no scheme that arbitrates between stations is above a driver's queues.
     fn check_driver_queue(&self, scheme: &SchemeSpec) -> Result<(), SpecError> {
         let fill = self.mac.aggregation.as_ref().map_or(Fill::default(), |aggregation| aggregation.fill);
-        if fill != Fill::DriverQueue || !scheme.build().arbitrates() {
+        if fill != Fill::DriverQueue || !scheme.build().hooks().choose_station {
             return Ok(());
         }
         let allowed = format!(

@@ -140,6 +140,7 @@ impl Scheme for PythonScheme {
             tick: self.made.on_tick.is_some(),
             moves_tick: self.made.on_tick.is_some(),
             forgotten: self.made.on_forgotten.is_some(),
+            ..Hooks::NONE
         }
     }
 

@@ -39,7 +39,7 @@ use crate::check;
 use crate::codel::CodelSettings;
 use crate::congestion::Signal;
 use crate::fair_queue::{Batch, FairQueue, FairQueueSettings};
-use crate::scheme::{Cx, Scheme, Shortcuts};
+use crate::scheme::{Cx, Scheme};
 use crate::words::Grant;
 
 pub const INFO: Info = Info {
@@ -134,10 +134,6 @@ impl Scheme for FqCodel {
 
     fn usual_limit_packets(&self) -> u32 {
         10_240
-    }
-
-    fn shortcuts(&self) -> Shortcuts {
-        Shortcuts::NONE
     }
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Class, FlowId, Info, Packet, SpecError, TcpFlags, Time};
 
 use crate::buffer::{Arrival, Buffer, Departure, Indexes, Placed, SlotId};
-use crate::scheme::{Cx, Hooks, Scheme, Shortcuts};
+use crate::scheme::{Cx, Hooks, Scheme};
 use crate::words::{Eviction, Grant, Refusal};
 
 pub const INFO: Info = Info {
@@ -250,10 +250,6 @@ impl Las {
 impl Scheme for Las {
     fn needs(&self) -> Indexes {
         Indexes::NONE.keyed()
-    }
-
-    fn shortcuts(&self) -> Shortcuts {
-        Shortcuts::NONE
     }
 
     fn hooks(&self) -> Hooks {

@@ -45,7 +45,7 @@ use crate::check;
 use crate::codel::CodelSettings;
 use crate::congestion::Signal;
 use crate::fair_queue::{Batch, FairQueue, FairQueueSettings, Member};
-use crate::scheme::{Cx, Hooks, Scheme, Shortcuts};
+use crate::scheme::{Cx, Hooks, Scheme};
 use crate::words::{Exchange, Grant, Reception};
 
 pub const INFO: Info = Info {
@@ -223,12 +223,8 @@ impl Scheme for Mac80211 {
         true
     }
 
-    fn shortcuts(&self) -> Shortcuts {
-        Shortcuts::NONE
-    }
-
     fn hooks(&self) -> Hooks {
-        Hooks { exchange: true, reception: true, ..Hooks::NONE }
+        Hooks { choose_station: true, exchange: true, reception: true, ..Hooks::NONE }
     }
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
@@ -258,10 +254,6 @@ impl Scheme for Mac80211 {
                 return departure;
             }
         }
-    }
-
-    fn arbitrates(&self) -> bool {
-        true
     }
 
     fn choose_station(

@@ -31,7 +31,7 @@ use wifair_core::{Info, SpecError, Time};
 use crate::buffer::{Arrival, Buffer, Departure, Indexes, Placed};
 use crate::check;
 use crate::congestion::Signal;
-use crate::scheme::{Cx, Hooks, Scheme, Shortcuts};
+use crate::scheme::{Cx, Hooks, Scheme};
 use crate::words::{Grant, Refusal};
 
 pub const INFO: Info = Info {
@@ -188,10 +188,6 @@ impl Scheme for Pie {
 
     fn serves_categories(&self) -> bool {
         true
-    }
-
-    fn shortcuts(&self) -> Shortcuts {
-        Shortcuts::NONE
     }
 
     fn hooks(&self) -> Hooks {

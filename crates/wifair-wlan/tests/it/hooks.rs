@@ -482,4 +482,8 @@ impl Scheme for Asking {
     fn hooks(&self) -> Hooks {
         self.0
     }
+
+    fn next_tick(&self) -> Option<Time> {
+        None
+    }
 }
