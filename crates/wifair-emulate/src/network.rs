@@ -402,8 +402,8 @@ fn exchange(bss: &Bss, trace: &mut Trace<Shown>, store: &Store, conversations: &
                 shown.serve(packet, with_marks(stored, packet, has_ecn));
             }
         };
-        for transmission in bss.transmissions() {
-            let new = transmission.mpdus.iter().filter(|mpdu| mpdu.number == 1);
+        for ppdu in bss.transmissions() {
+            let new = ppdu.transmission.mpdus.iter().filter(|mpdu| mpdu.attempts == 1);
             new.for_each(|mpdu| serve(mpdu.packet));
         }
     }

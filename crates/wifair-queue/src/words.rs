@@ -145,7 +145,7 @@ pub enum MpduOutcome {
 }
 
 /// A packet of a [`Transmission`], and its MPDU.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransmittedMpdu<'a> {
     /// The packet.
     pub packet: &'a Packet,
@@ -153,6 +153,8 @@ pub struct TransmittedMpdu<'a> {
     pub is_joined: bool,
     /// Its flow.
     pub flow: FlowId,
+    /// The MPDU's sequence number in its Block Ack agreement, modulo 4096; `None` without an agreement.
+    pub sequence: Option<u16>,
     /// The outcome.
     pub outcome: MpduOutcome,
     /// Number of transmissions so far, this one included.
@@ -163,33 +165,38 @@ pub struct TransmittedMpdu<'a> {
     pub overhead: Time,
 }
 
-/// A transmitted PPDU, or an RTS without a CTS, and its outcome (`docs/medium.md`, section 12).
-#[derive(Clone, Copy, Debug)]
+/// A transmitted PPDU, of a single frame, of one or more MPDUs or of a Block Ack Request; or an RTS without a CTS. With its
+/// outcome (`docs/medium.md`, section 12).
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transmission<'a> {
     /// The station at the other end.
     pub station: StationId,
-    /// Access category.
+    /// Access category; best effort under DCF.
     pub ac: Ac,
     /// Data rate.
     pub rate: Rate,
     /// The packets of its MPDUs in order: one without aggregation, none in a Block Ack Request.
-    pub mpdus: &'a [TransmittedMpdu<'a>],
+    pub mpdus: Vec<TransmittedMpdu<'a>>,
     /// Time for which it occupied the medium, with the frames that preceded and answered it.
     pub airtime: Time,
     /// Overhead in addition, see [`Exchange::overhead`].
     pub overhead: Time,
 }
 
-impl Transmission<'_> {
+impl<'a> Transmission<'a> {
+    /// Its MPDUs in order, each as its packets.
+    pub fn by_mpdu(&self) -> impl Iterator<Item = &[TransmittedMpdu<'a>]> {
+        self.mpdus.chunk_by(|_, next| next.is_joined)
+    }
+
     /// Number of MPDUs.
     pub fn sent(&self) -> u32 {
-        self.mpdus.iter().filter(|mpdu| !mpdu.is_joined).count() as u32
+        self.by_mpdu().count() as u32
     }
 
     /// Number of acknowledged MPDUs.
     pub fn acknowledged(&self) -> u32 {
-        let delivered = |mpdu: &&TransmittedMpdu| mpdu.outcome == MpduOutcome::Delivered && !mpdu.is_joined;
-        self.mpdus.iter().filter(delivered).count() as u32
+        self.by_mpdu().filter(|packets| packets[0].outcome == MpduOutcome::Delivered).count() as u32
     }
 
     /// See [`Exchange::channel_time`].

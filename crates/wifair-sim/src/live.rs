@@ -5,9 +5,11 @@
 
 use serde_json::{Value, json};
 use wifair_core::{Ac, Class, Ecn, Packet, SpecError, StationId, Time};
-use wifair_queue::{Direction, Entry, Eviction, Journal, Ledger, Outcome, Refusal, TxQueue, TxQueueEvent};
+use wifair_queue::{
+    Direction, Entry, Eviction, Journal, Ledger, Outcome, Refusal, TransmittedMpdu, TxQueue, TxQueueEvent,
+};
 use wifair_tcp::Phase;
-use wifair_wlan::{Bss, Decoded, FrameKind, Modes, Node, SentMpdu, SentPpdu, TransmissionOutcome, Usage};
+use wifair_wlan::{Bss, Decoded, FrameKind, Modes, Node, SentPpdu, TransmissionOutcome, Usage};
 
 use crate::address;
 use crate::connection::Connection;
@@ -92,7 +94,13 @@ impl Watch {
 
     /// Records the PPDU of a link with a Block Ack agreement and its response, or only the RTS if that collides.
     fn note_transmission(&mut self, what: &SentPpdu, idle_since: Time) {
-        let mpdus: Vec<Mpdu> = what.mpdus.iter().map(|mpdu| self.mpdu(mpdu)).collect();
+        let mpdus: Vec<Mpdu> = what
+            .transmission
+            .mpdus
+            .iter()
+            .zip(&what.decoded)
+            .map(|(mpdu, decoded)| self.mpdu(mpdu, *decoded))
+            .collect();
         // A Block Ack Request carries no packet: it is shown as a control frame.
         let first = mpdus.first().copied();
         let outcome = match what.outcome {
@@ -104,14 +112,14 @@ impl Watch {
         let lost_answer = outcome == 3;
         let frame = Frame {
             begins: what.begins,
-            ends: what.begins + what.airtime,
+            ends: what.begins + what.transmission.airtime,
             node: number(what.from),
             kind: 2,
             outcome: if lost_answer { 0 } else { outcome },
             flow: first.map_or(0, |mpdu| mpdu.flow),
             class: first.map_or(Class::Other, |mpdu| mpdu.class),
-            attempt: what.mpdus.first().map_or(1, |mpdu| mpdu.number),
-            rate_mbps: what.mode.rate.as_mbps(),
+            attempt: what.transmission.mpdus.first().map_or(1, |mpdu| mpdu.attempts),
+            rate_mbps: what.transmission.rate.as_mbps(),
             waits_from: Some(idle_since).filter(|from| *from < what.begins),
             mpdus: vec![],
         };
@@ -129,12 +137,12 @@ impl Watch {
         }
     }
 
-    fn mpdu(&self, sent: &SentMpdu) -> Mpdu {
+    fn mpdu(&self, sent: &TransmittedMpdu, decoded: bool) -> Mpdu {
         Mpdu {
             flow: self.flow_of[address::slot_of(&sent.packet.tuple)],
             class: sent.packet.class(),
             bytes: sent.packet.ip_bytes(),
-            decoded: sent.decoded,
+            decoded,
         }
     }
 }
@@ -175,12 +183,12 @@ impl Tap for Watch {
             });
         }
         for ppdu in bss.transmissions() {
-            self.ends = self.ends.max(ppdu.begins + ppdu.airtime);
+            self.ends = self.ends.max(ppdu.begins + ppdu.transmission.airtime);
         }
         let mut frames = vec![];
         bss.frames(|frame| {
             let Some(what) = frame.part_of.filter(|ppdu| !ppdu.has_agreement) else { return }; // below, as a PPDU
-            let mpdu = &what.mpdus[0];
+            let mpdu = &what.transmission.mpdus[0];
             let outcome = match (frame.decoded, what.outcome) {
                 (Decoded::ByNobody, _) => 1,
                 (_, TransmissionOutcome::DataLost) if frame.kind == FrameKind::Data => 2,
@@ -202,7 +210,7 @@ impl Tap for Watch {
                 outcome,
                 flow: self.flow_of[address::slot_of(&mpdu.packet.tuple)],
                 class: mpdu.packet.class(),
-                attempt: mpdu.number,
+                attempt: mpdu.attempts,
                 rate_mbps: frame.mode.rate.as_mbps(),
                 waits_from: waits_from.filter(|from| *from < frame.begins),
                 mpdus: vec![],

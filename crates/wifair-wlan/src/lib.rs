@@ -51,4 +51,4 @@ pub use phy::{
 pub use rate::{Choice, Feedback, RateAdaptation, RateSpec, Start, aarf, arf, fixed, ideal, minstrel_ht};
 pub use records::{BeaconUsage, BssSnapshot, ChannelTime, ChannelTimes, StationUsage, Usage};
 pub use spec::{ApSpec, BssSpec, CategoryTxQueueSpec, MAX_STATIONS, StationChange, StationSpec};
-pub use transmission::{AirFrame, Beacon, Decoded, FrameKind, SentMpdu, SentPpdu, TransmissionOutcome};
+pub use transmission::{AirFrame, Beacon, Decoded, FrameKind, SentPpdu, TransmissionOutcome};

@@ -1,6 +1,7 @@
 //! What is on the air: transmissions, their MAC frames, and their outcomes, as observers see them.
 
-use wifair_core::{Ac, Packet, StationId, Time};
+use wifair_core::{Ac, Time};
+use wifair_queue::{Transmission, TransmittedMpdu};
 
 use crate::node::Node;
 use crate::phy::Mode;
@@ -88,36 +89,32 @@ pub enum TransmissionOutcome {
     AckLost,
 }
 
-/// A transmission: that of a PPDU, of a single frame or of one or more MPDUs, or of a Block Ack Request.
+/// A transmission as an observer of the medium sees it when it begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentPpdu<'a> {
+    /// What its sender will know of it, except the overhead, which is zero here.
+    pub transmission: Transmission<'a>,
     /// Its sender: the number of the category's port or, if a node's categories share a port, the number that a separate port would
     /// have.
     pub sender: u32,
-    /// The station at one end of the link.
-    pub station: StationId,
     /// The transmitter.
     pub from: Node,
     /// The addressee.
     pub to: Node,
     /// Its access category; none under DCF.
-    pub ac: Option<Ac>,
+    pub category: Option<Ac>,
     /// Whether the link has a Block Ack agreement.
     pub has_agreement: bool,
     /// Outcome of the exchange. A PPDU is acknowledged if some MPDUs are decoded and the response arrives.
     pub outcome: TransmissionOutcome,
+    /// Whether its receiver decodes each of its packets from this PPDU; false in a collision.
+    pub decoded: Vec<bool>,
     /// When it begins.
     pub begins: Time,
-    /// Time for which its frames occupy the medium.
-    pub airtime: Time,
-    /// The mode of the PPDU.
-    pub mode: Mode,
     /// Start and end of the PPDU; `None` if an RTS collides.
     pub ppdu: Option<(Time, Time)>,
     /// Start and end of the ACK or Block Ack that answers it, if there is one.
     pub response: Option<(Time, Time)>,
-    /// The packets of its MPDUs, in order; none in a Block Ack Request.
-    pub mpdus: Vec<SentMpdu<'a>>,
     /// WinStartO, modulo 4096: the starting sequence number of a Block Ack Request; 0 without an agreement.
     pub window_start: u16,
     /// Block Ack window of the link, in MPDUs; 1 without an agreement.
@@ -125,27 +122,13 @@ pub struct SentPpdu<'a> {
 }
 
 impl<'a> SentPpdu<'a> {
-    /// Its MPDUs, in order, each as its packets.
-    pub fn by_mpdu(&self) -> impl Iterator<Item = &[SentMpdu<'a>]> {
-        self.mpdus.chunk_by(|_, next| next.is_joined)
+    /// Its MPDUs in order, each as its packets, and whether its receiver decodes it.
+    pub fn by_mpdu(&self) -> impl Iterator<Item = (&[TransmittedMpdu<'a>], bool)> {
+        let mut decoded = self.decoded.iter();
+        self.transmission.by_mpdu().map(move |packets| {
+            let is_decoded = decoded.next().is_some_and(|decoded| *decoded);
+            decoded.by_ref().take(packets.len() - 1).for_each(|_| ());
+            (packets, is_decoded)
+        })
     }
-}
-
-/// A packet of a PPDU, and its MPDU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SentMpdu<'a> {
-    /// The MPDU's sequence number in its Block Ack agreement, modulo 4096; `None` without an agreement.
-    pub sequence: Option<u16>,
-    /// The packet.
-    pub packet: &'a Packet,
-    /// Whether it is in the MPDU of the packet before it: an A-MSDU.
-    pub is_joined: bool,
-    /// Number of this transmission, from 1.
-    pub number: u32,
-    /// Whether its receiver decodes it from this PPDU; false in a collision.
-    pub decoded: bool,
-    /// Whether the sender decodes a response that acknowledges it.
-    pub acknowledged: bool,
-    /// The packet's share of the airtime of the transmission.
-    pub airtime: Time,
 }

@@ -106,7 +106,7 @@ mod tests {
                     station: STATION,
                     ac: Ac::BestEffort,
                     rate: Rate::from_mbps(54.0),
-                    mpdus: &[],
+                    mpdus: vec![],
                     airtime: Time::from_us(300),
                     overhead: Time::from_us(100),
                 };

@@ -264,12 +264,13 @@ fn a_transmission_counts_mpdus_and_not_packets() {
         packet: &packet,
         is_joined,
         flow: FlowId(0),
+        sequence: None,
         outcome,
         attempts: 1,
         airtime: Time::ZERO,
         overhead: Time::ZERO,
     };
-    let mpdus = [
+    let mpdus = vec![
         mpdu(MpduOutcome::Delivered, false),
         mpdu(MpduOutcome::Delivered, true),
         mpdu(MpduOutcome::ToRetry, false),
@@ -281,7 +282,7 @@ fn a_transmission_counts_mpdus_and_not_packets() {
         station: StationId(0),
         ac: Grant::ANY.ac,
         rate: Rate::from_mbps(54.0),
-        mpdus: &mpdus,
+        mpdus,
         airtime: Time::from_us(3),
         overhead: Time::from_us(2),
     };

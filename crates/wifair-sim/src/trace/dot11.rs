@@ -292,8 +292,9 @@ impl Sequences {
 
     /// Starts a transmission of a link without an agreement.
     pub fn begin(&mut self, ppdu: &SentPpdu) {
-        if ppdu.mpdus[0].number == 1 {
-            let receiver = if ppdu.ac.is_some() { ppdu.station } else { StationId::default() };
+        if ppdu.transmission.mpdus[0].attempts == 1 {
+            let receiver =
+                if ppdu.category.is_some() { ppdu.transmission.station } else { StationId::default() };
             let next = self.next.entry((ppdu.sender, receiver)).or_default();
             self.in_service.insert(ppdu.sender, Stamp { sequence: *next, is_retry: false });
             *next = (*next + 1) % 4_096;

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use wifair_core::{Ac, Packet, StationId, TCP, Time};
-use wifair_queue::{Entry, Eviction, Journal, Outcome, Refusal, TxQueueEvent};
-use wifair_wlan::{Beacon, Bss, Node, SentMpdu, SentPpdu, TransmissionOutcome};
+use wifair_queue::{
+    Entry, Eviction, Journal, MpduOutcome, Outcome, Refusal, Transmission, TransmittedMpdu, TxQueueEvent,
+};
+use wifair_wlan::{Beacon, Bss, Node, SentPpdu, TransmissionOutcome};
 
 use crate::address;
 use crate::plan::Plan;
@@ -136,7 +138,8 @@ impl EventLog {
             let row = self.ppdu(&ppdu);
             self.rows.push(row);
             if ppdu.has_agreement {
-                let rows = ppdu.mpdus.iter().map(|mpdu| self.mpdu(&ppdu, mpdu));
+                let mpdus = ppdu.transmission.mpdus.iter().zip(&ppdu.decoded);
+                let rows = mpdus.map(|(mpdu, &is_decoded)| self.mpdu(&ppdu, mpdu, is_decoded));
                 let rows: Vec<_> = rows.collect();
                 self.rows.extend(rows);
             }
@@ -246,43 +249,46 @@ impl EventLog {
 
     /// A transmission: without an agreement, of one packet.
     fn ppdu(&self, ppdu: &SentPpdu) -> EventRow {
-        let row = match ppdu.mpdus.first() {
+        let Transmission { station, rate, mpdus, airtime, .. } = &ppdu.transmission;
+        let row = match mpdus.first() {
             Some(mpdu) if !ppdu.has_agreement => EventRow {
-                attempts: Some(mpdu.number.into()),
-                ..self.row(ppdu.begins, ppdu.sender, mpdu.packet, ppdu.station)
+                attempts: Some(mpdu.attempts.into()),
+                ..self.row(ppdu.begins, ppdu.sender, mpdu.packet, *station)
             },
             _ => EventRow {
                 ppdu: Some(self.ppdus),
-                mpdus: Some(ppdu.by_mpdu().count() as u64),
-                sequence: ppdu.mpdus.is_empty().then_some(ppdu.window_start.into()),
-                ..self.empty_row(ppdu.begins, ppdu.sender, Some(ppdu.station))
+                mpdus: Some(ppdu.transmission.sent().into()),
+                sequence: mpdus.is_empty().then_some(ppdu.window_start.into()),
+                ..self.empty_row(ppdu.begins, ppdu.sender, Some(*station))
             },
         };
         EventRow {
             event: "exchange",
             detail: word(ppdu.outcome),
-            rate_mbps: Some(ppdu.mode.rate.as_mbps()),
-            airtime_ns: Some(ppdu.airtime.as_ns()),
-            category: ppdu.ac.map_or("", Ac::name),
+            rate_mbps: Some(rate.as_mbps()),
+            airtime_ns: Some(airtime.as_ns()),
+            category: ppdu.category.map_or("", Ac::name),
             ..row
         }
     }
 
-    fn mpdu(&self, transmission: &SentPpdu, mpdu: &SentMpdu) -> EventRow {
+    fn mpdu(&self, ppdu: &SentPpdu, mpdu: &TransmittedMpdu, is_decoded: bool) -> EventRow {
+        let Transmission { station, rate, .. } = ppdu.transmission;
+        let is_acknowledged = mpdu.outcome == MpduOutcome::Delivered;
         EventRow {
             event: "mpdu",
-            detail: word(match transmission.outcome {
-                TransmissionOutcome::Acknowledged if !mpdu.acknowledged => TransmissionOutcome::DataLost,
-                TransmissionOutcome::AckLost if !mpdu.decoded => TransmissionOutcome::DataLost,
+            detail: word(match ppdu.outcome {
+                TransmissionOutcome::Acknowledged if !is_acknowledged => TransmissionOutcome::DataLost,
+                TransmissionOutcome::AckLost if !is_decoded => TransmissionOutcome::DataLost,
                 outcome => outcome,
             }),
-            attempts: Some(mpdu.number.into()),
-            rate_mbps: Some(transmission.mode.rate.as_mbps()),
+            attempts: Some(mpdu.attempts.into()),
+            rate_mbps: Some(rate.as_mbps()),
             airtime_ns: Some(mpdu.airtime.as_ns()),
-            category: transmission.ac.map_or("", Ac::name),
+            category: ppdu.category.map_or("", Ac::name),
             ppdu: Some(self.ppdus),
             sequence: mpdu.sequence.map(u64::from),
-            ..self.row(transmission.begins, transmission.sender, mpdu.packet, transmission.station)
+            ..self.row(ppdu.begins, ppdu.sender, mpdu.packet, station)
         }
     }
 }

@@ -291,32 +291,34 @@ impl<C: Contents> Captures<C> {
             if !ppdu.has_agreement {
                 let body = match frame.kind {
                     FrameKind::Data => {
-                        let (packets, stamp) = (&[ppdu.mpdus[0].packet], sequences.stamp(ppdu));
-                        return write(frame, Body::Data { packets, ac: ppdu.ac, stamp, subframe: None });
+                        let (packets, stamp) = (&[ppdu.transmission.mpdus[0].packet], sequences.stamp(ppdu));
+                        return write(
+                            frame,
+                            Body::Data { packets, ac: ppdu.category, stamp, subframe: None },
+                        );
                     }
                     _ => Body::None,
                 };
                 return write(frame, body);
             }
-            let ac = ppdu.ac.expect("links with an agreement have categories");
+            let ac = ppdu.category.expect("links with an agreement have categories");
             let new = || Agreement::new(ppdu.window);
-            let agreement = agreements.entry((ppdu.sender, ppdu.station)).or_insert_with(new);
+            let agreement = agreements.entry((ppdu.sender, ppdu.transmission.station)).or_insert_with(new);
             match frame.kind {
                 FrameKind::Data => {
                     agreement.begin(ppdu);
                     let count = ppdu.by_mpdu().count();
                     let has_delimiters = count > 1 || frame.mode.format >= Format::Vht;
                     *a_mpdus = a_mpdus.wrapping_add(u32::from(has_delimiters));
-                    for (index, packets) in ppdu.by_mpdu().enumerate() {
-                        let mpdu = &packets[0];
-                        let lost = frame.decoded == Decoded::ByAll && !mpdu.decoded;
+                    for (index, (packets, is_decoded)) in ppdu.by_mpdu().enumerate() {
+                        let lost = frame.decoded == Decoded::ByAll && !is_decoded;
                         let decoded = if lost { Decoded::ByBystanders } else { frame.decoded };
                         let subframe = has_delimiters.then(|| Subframe {
                             reference: *a_mpdus,
                             is_last: index + 1 == count,
                             eof: (frame.mode.format >= Format::Vht).then_some(count == 1),
                         });
-                        let stamp = agreement.send(mpdu.sequence.unwrap_or_default(), mpdu.decoded);
+                        let stamp = agreement.send(packets[0].sequence.unwrap_or_default(), is_decoded);
                         let packets: Vec<&Packet> = packets.iter().map(|sent| sent.packet).collect();
                         let body = Body::Data { packets: &packets, ac: Some(ac), stamp, subframe };
                         write(&AirFrame { decoded, ..*frame }, body);
@@ -376,7 +378,7 @@ impl Agreement {
 
     /// Starts a transmission: numbers come again after 4,096 MPDUs.
     fn begin(&mut self, ppdu: &SentPpdu) {
-        let new = ppdu.mpdus.iter().filter(|mpdu| mpdu.number == 1);
+        let new = ppdu.transmission.mpdus.iter().filter(|mpdu| mpdu.attempts == 1);
         new.filter_map(|mpdu| mpdu.sequence).for_each(|sequence| self.sent.clear(sequence));
     }
 

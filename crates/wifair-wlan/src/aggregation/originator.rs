@@ -124,16 +124,6 @@ impl Mpdu {
         self.failures + u32::from(self.ppdu != NONE)
     }
 
-    /// Whether its receiver decodes it from the last PPDU, unless that collides.
-    pub fn is_decoded(&self) -> bool {
-        self.decoded
-    }
-
-    /// Whether its receiver has decoded it from an earlier PPDU.
-    pub fn is_received(&self) -> bool {
-        self.received
-    }
-
     /// Whether it is in the MPDU of the packet before it.
     pub fn is_joined(&self) -> bool {
         self.is_joined
@@ -448,12 +438,6 @@ impl Originator {
         self.sent = Sent { spent, packets, bytes, rate, ..Sent::nothing() };
     }
 
-    /// The MPDUs of the PPDU, in order, each with the number of PPDUs that contained it so far and its share of the airtime.
-    pub fn on_air(&self) -> impl Iterator<Item = (&Mpdu, u32, Time)> {
-        let (mut shares, last) = (self.sent.shares(), u32::from(!self.sent.has_failed));
-        self.formed().map(move |mpdu| (mpdu, mpdu.failures + last, shares(mpdu.bytes).airtime))
-    }
-
     /// Ends the PPDU if the receiver decodes all of it and nothing has failed: returns its first sequence number and its numbers of MPDUs
     /// and of packets, which are taken one by one ([`Originator::take_received`]).
     pub fn end_ordinary(&mut self) -> Option<(u64, u64, usize)> {
@@ -608,23 +592,32 @@ impl Originator {
         self.ordinary &= self.is_request();
     }
 
-    /// The outcomes of the packets of the PPDU, after an exchange that has `succeeded` or, after [`Originator::fail`], failed.
-    pub fn transmitted(&self, succeeded: bool, max: &Attempts) -> impl Iterator<Item = TransmittedMpdu<'_>> {
-        let last = u32::from(!self.sent.has_failed);
-        let max_failures = if succeeded { max.mpdu - 1 } else { max.mpdu }; // the failure of a success is yet to be counted
-        let mut shares = self.sent.shares();
+    /// The packets of the PPDU, which has been transmitted, and their outcomes, if a response to it `is_decoded` or not.
+    pub fn transmitted(&self, is_decoded: bool, max: &Attempts) -> impl Iterator<Item = TransmittedMpdu<'_>> {
+        let (mut shares, last) = (self.sent.shares(), u32::from(!self.sent.has_failed));
         self.formed().map(move |mpdu| {
             let AirtimeShare { airtime, overhead, .. } = shares(mpdu.bytes);
-            let outcome = match mpdu.failures {
-                _ if succeeded && mpdu.received => MpduOutcome::Delivered,
-                failures if failures >= max_failures => MpduOutcome::GivenUp,
-                _ => MpduOutcome::ToRetry,
-            };
-            let (packet, flow) = (&mpdu.departure.packet, mpdu.departure.flow);
             let attempts = mpdu.failures + last;
-            let is_joined = mpdu.is_joined;
-            TransmittedMpdu { packet, is_joined, flow, outcome, attempts, airtime, overhead }
+            TransmittedMpdu {
+                packet: &mpdu.departure.packet,
+                is_joined: mpdu.is_joined,
+                flow: mpdu.departure.flow,
+                sequence: Some((mpdu.sequence % 4_096) as u16),
+                outcome: match () {
+                    () if is_decoded && (mpdu.decoded || mpdu.received) => MpduOutcome::Delivered,
+                    () if attempts >= max.mpdu => MpduOutcome::GivenUp,
+                    () => MpduOutcome::ToRetry,
+                },
+                attempts,
+                airtime,
+                overhead,
+            }
         })
+    }
+
+    /// Whether the receiver decodes each packet of the PPDU, unless that collides.
+    pub fn decoded(&self) -> impl Iterator<Item = bool> {
+        self.formed().map(|mpdu| mpdu.decoded)
     }
 
     fn drop_request(&mut self) {

@@ -5,13 +5,23 @@
 //! times at which they will be on the air.
 
 use wifair_core::{Ac, Time};
-use wifair_queue::{Direction, Journal};
+use wifair_queue::{Direction, Journal, MpduOutcome};
 
 use super::Bss;
 use crate::exchange::{Phase, ReceptionOutcome};
 use crate::node::{EdcafId, LinkId, Node};
 use crate::ppdu::Ppdu;
 use crate::transmission::{Beacon, SentPpdu, TransmissionOutcome};
+
+/// A sender of the exchange that has just begun.
+struct Sender {
+    id: EdcafId,
+    outcome: TransmissionOutcome,
+    /// When its part of the exchange ends.
+    ends: Time,
+    /// Whether it gives up its frame if the exchange fails. MPDUs of an agreement count for themselves.
+    gives_up: bool,
+}
 
 impl Bss {
     /// Makes every port write in `journal` from now on.
@@ -29,8 +39,8 @@ impl Bss {
         self.nodes.node(EdcafId::at(port as usize))
     }
 
-    /// The senders of the exchange that has just begun, one or those that collide: the outcome, and when each has finished.
-    fn senders(&self) -> impl Iterator<Item = (EdcafId, TransmissionOutcome, Time)> {
+    /// The senders of the exchange that has just begun, one or those that collide.
+    fn senders(&self) -> impl Iterator<Item = Sender> {
         let (collide, exchange) = (self.medium.is_collision(), self.medium.exchange());
         let is_beacon = self.medium.phase() == Phase::Beacon;
         let single = (!is_beacon && (!collide || !self.medium.is_lost())).then(|| {
@@ -39,7 +49,9 @@ impl Bss {
                 ReceptionOutcome::DataLost => TransmissionOutcome::DataLost,
                 ReceptionOutcome::AckLost => TransmissionOutcome::AckLost,
             };
-            (exchange.sender, outcome, exchange.end)
+            let has_cts = !exchange.follows && self.ppdu(exchange.sender).with_rts;
+            let gives_up = self.nodes.edcaf(exchange.sender).is_last_attempt(has_cts, &self.mac);
+            Sender { id: exchange.sender, outcome, ends: exchange.end, gives_up }
         });
         let colliders = if collide { self.medium.colliders() } else { &[] };
         single.into_iter().chain(colliders.iter().enumerate().map(|(index, collider)| {
@@ -47,15 +59,16 @@ impl Bss {
                 true => TransmissionOutcome::AckLost,
                 false => TransmissionOutcome::Collided,
             };
-            (collider.sender, outcome, self.medium.end_of_attempt(index))
+            let ends = self.medium.end_of_attempt(index);
+            Sender { id: collider.sender, outcome, ends, gives_up: collider.lost }
         }))
     }
 
     /// When the part of `node` in the exchange that has just begun ends, if it is a sender of it.
     pub fn transmits_until(&self, node: Node) -> Option<Time> {
-        let own = self.senders().filter(|(sender, ..)| self.nodes.node(*sender) == node);
+        let own = self.senders().filter(|sender| self.nodes.node(sender.id) == node);
         let beacon = self.medium.beacon_ends().filter(|_| node == Node::Ap);
-        own.map(|(_, _, ends)| ends).chain(beacon).max()
+        own.map(|sender| sender.ends).chain(beacon).max()
     }
 
     /// The beacon in the exchange that has just begun.
@@ -71,10 +84,11 @@ impl Bss {
 
     /// The transmissions of the exchange that has just begun: one, or those that collide.
     pub fn transmissions(&self) -> impl Iterator<Item = SentPpdu<'_>> {
-        self.senders().map(|(sender, outcome, ends)| self.transmission(sender, outcome, ends))
+        self.senders().map(|sender| self.transmission(&sender))
     }
 
-    fn transmission(&self, sender: EdcafId, outcome: TransmissionOutcome, ends: Time) -> SentPpdu<'_> {
+    fn transmission(&self, sender: &Sender) -> SentPpdu<'_> {
+        let &Sender { id: sender, outcome, ends, gives_up } = sender;
         let begins = self.medium.began();
         let link = self.nodes.edcaf(sender).link();
         let ppdu = self.ppdu(sender);
@@ -84,20 +98,24 @@ impl Bss {
             _ => Some(self.medium.due()),
         };
         let reaches = matches!(outcome, TransmissionOutcome::Acknowledged | TransmissionOutcome::AckLost);
+        let of_mpdus = match outcome {
+            TransmissionOutcome::Acknowledged => MpduOutcome::Delivered,
+            _ if gives_up => MpduOutcome::GivenUp,
+            _ => MpduOutcome::ToRetry,
+        };
+        let (transmission, decoded) = self.nodes.on_air(sender, ends - begins, reaches, of_mpdus);
         SentPpdu {
+            transmission,
             sender: sender.number(),
-            station: link.station(),
             from,
             to,
-            ac: self.nodes.category_of(sender),
+            category: self.nodes.category_of(sender),
             has_agreement: self.links[link.index()].has_agreement,
             outcome,
+            decoded,
             begins,
-            airtime: ends - begins,
-            mode: ppdu.mode,
             ppdu: ppdu_ends.map(|ends| (ends + self.announcement_of(&ppdu) - ppdu.airtime, ends)),
             response: ppdu_ends.filter(|_| reaches).map(|data_ends| (data_ends + self.phy.sifs, ends)),
-            mpdus: self.nodes.mpdus_on_air(sender, ends - begins, outcome),
             window_start: self.nodes.window_start_of(sender, link),
             window: self.nodes.window_of(sender, link),
         }

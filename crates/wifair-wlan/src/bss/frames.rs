@@ -191,14 +191,14 @@ impl Bss {
 
     /// The frames of a transmission.
     fn sent<'a>(&'a self, part_of: &'a SentPpdu<'a>) -> Sent<'a> {
-        let &SentPpdu { sender, station, from, to, .. } = part_of;
+        let &SentPpdu { ref transmission, sender, from, to, .. } = part_of;
         let ppdu = &self.ppdu(EdcafId::at(sender as usize));
         let index = usize::from(ppdu.control);
         let control = &self.phy.control_frames[index];
         let (kind, mode, preamble) = match ppdu.is_request() {
             true => (FrameKind::BlockAckRequest, control.ack.mode, control.ack.preamble),
             false => {
-                let modes = self.modes.of(station);
+                let modes = self.modes.of(transmission.station);
                 (FrameKind::Data, ppdu.mode, modes.on_air(modes.index_of(&ppdu.mode)).preamble())
             }
         };

@@ -12,7 +12,6 @@ use crate::aggregation::{
 use crate::edcaf::Cost;
 use crate::node::{EdcafId, LinkId, RANKS, rank};
 use crate::phy::{BssTiming, Format};
-use crate::transmission::{SentMpdu, TransmissionOutcome};
 
 /// Next service of a channel access function.
 pub(super) enum Picked {
@@ -231,42 +230,6 @@ impl Nodes {
         let rank = rank(self.edcaf(index).role().ac);
         let agreement = self.aggregation.as_ref().and_then(|aggregation| aggregation.of(link, rank));
         agreement.map_or(0, |agreement| (agreement.originator.window_start() % 4_096) as u16)
-    }
-
-    /// The packets of the transmission of a channel access function, which takes `airtime` and has that `outcome`.
-    pub(crate) fn mpdus_on_air(
-        &self,
-        index: EdcafId,
-        airtime: Time,
-        outcome: TransmissionOutcome,
-    ) -> Vec<SentMpdu<'_>> {
-        let reaches = outcome != TransmissionOutcome::Collided;
-        let is_answered = outcome == TransmissionOutcome::Acknowledged;
-        let edcaf = self.edcaf(index);
-        if !edcaf.serves_queue() {
-            return vec![SentMpdu {
-                sequence: None,
-                packet: &edcaf.departure().packet,
-                is_joined: false,
-                number: edcaf.attempts(),
-                decoded: is_answered || outcome == TransmissionOutcome::AckLost,
-                acknowledged: is_answered,
-                airtime,
-            }];
-        }
-        let (link, rank) = self.in_service(index);
-        let agreement = self.aggregation().of(link, rank);
-        let on_air = agreement.into_iter().flat_map(|agreement| agreement.originator.on_air());
-        let sent = on_air.map(|(mpdu, number, airtime)| SentMpdu {
-            sequence: Some((mpdu.sequence % 4_096) as u16),
-            packet: &mpdu.departure.packet,
-            is_joined: mpdu.is_joined(),
-            number,
-            decoded: reaches && mpdu.is_decoded(),
-            acknowledged: is_answered && (mpdu.is_decoded() || mpdu.is_received()),
-            airtime,
-        });
-        sent.collect()
     }
 
     /// Counts a transmission of the PPDU of the link queue in service, which has begun at `began`.

@@ -1,10 +1,11 @@
-//! Single transmissions, reported to the ports whose schemes ask for them (`docs/medium.md`, section 12).
+//! Single transmissions, as observers see them, and reported to the ports whose schemes ask for them (`docs/medium.md`, section 12).
 
 use wifair_core::Time;
-use wifair_queue::{MpduOutcome, TransmittedMpdu};
+use wifair_queue::{Departure, MpduOutcome, Transmission, TransmittedMpdu};
 
 use super::{Nodes, parts};
-use crate::edcaf::{Cost, Failure};
+use crate::aggregation::Aggregation;
+use crate::edcaf::{Cost, Edcaf, Failure};
 use crate::mac::Mac;
 use crate::node::{EdcafId, rank};
 
@@ -63,32 +64,62 @@ impl Nodes {
     #[inline(never)]
     fn report_transmission(&mut self, index: EdcafId, outcome: MpduOutcome, now: Time) {
         let (port, edcaf) = parts(&mut self.categories, index);
-        let is_delivered = outcome == MpduOutcome::Delivered;
-        if is_delivered {
+        if outcome == MpduOutcome::Delivered {
             edcaf.close_attempt();
         }
-        let (role, link, Cost { airtime, overhead }) = (edcaf.role(), edcaf.link(), edcaf.last_cost());
-        let table = if role.is_ap { self.ap.table() } else { &self.stations };
-        let (mut single, mut several) = (None, Vec::new());
-        if edcaf.serves_queue() {
-            let aggregation = self.aggregation.as_ref().expect("a link with an agreement is in service");
-            let agreement = aggregation.of(link, rank(role.ac)).expect("it has an agreement");
-            several.extend(agreement.originator.transmitted(is_delivered, &aggregation.rules.attempts));
-        } else {
-            let (departure, attempts) = (edcaf.departure(), edcaf.attempts());
-            let (packet, flow) = (&departure.packet, departure.flow);
-            let mpdu =
-                TransmittedMpdu { packet, is_joined: false, flow, outcome, attempts, airtime, overhead };
-            single = Some(mpdu);
-        }
-        let transmission = wifair_queue::Transmission {
-            station: link.station(),
-            ac: role.ac,
-            rate: edcaf.mode().rate,
-            mpdus: single.as_ref().map_or(&several, std::slice::from_ref),
-            airtime,
-            overhead,
-        };
+        let table = if edcaf.role().is_ap { self.ap.table() } else { &self.stations };
+        let transmission = transmission(edcaf, self.aggregation.as_deref(), edcaf.last_cost(), outcome);
         port.transmitted(&transmission, now, table.view());
     }
+
+    /// The transmission of a channel access function that has begun, and whether its receiver decodes each of its packets if
+    /// it `reaches` it. It takes `airtime`; `outcome` as above.
+    pub(crate) fn on_air(
+        &self,
+        index: EdcafId,
+        airtime: Time,
+        reaches: bool,
+        outcome: MpduOutcome,
+    ) -> (Transmission<'_>, Vec<bool>) {
+        let edcaf = self.edcaf(index);
+        let cost = Cost { airtime, overhead: Time::ZERO };
+        let transmission = transmission(edcaf, self.aggregation.as_deref(), cost, outcome);
+        let mut decoded = vec![reaches; transmission.mpdus.len()];
+        if reaches && edcaf.serves_queue() {
+            let agreement = self.aggregation().of(edcaf.link(), rank(edcaf.role().ac));
+            let agreement = agreement.expect("it has an agreement");
+            decoded = agreement.originator.decoded().collect();
+        }
+        (transmission, decoded)
+    }
+}
+
+/// The last transmission of a channel access function. `outcome` as in [`Nodes::report`].
+fn transmission<'a>(
+    edcaf: &'a Edcaf,
+    aggregation: Option<&'a Aggregation>,
+    Cost { airtime, overhead }: Cost,
+    outcome: MpduOutcome,
+) -> Transmission<'a> {
+    let (role, link) = (edcaf.role(), edcaf.link());
+    let mpdus = if edcaf.serves_queue() {
+        let aggregation = aggregation.expect("a link with an agreement is in service");
+        let agreement = aggregation.of(link, rank(role.ac)).expect("it has an agreement");
+        let is_decoded = outcome == MpduOutcome::Delivered;
+        agreement.originator.transmitted(is_decoded, &aggregation.rules.attempts).collect()
+    } else {
+        let Departure { packet, flow, .. } = edcaf.departure();
+        vec![TransmittedMpdu {
+            packet,
+            is_joined: false,
+            flow: *flow,
+            sequence: None,
+            outcome,
+            attempts: edcaf.attempts(),
+            airtime,
+            overhead,
+        }]
+    };
+    let (station, ac, rate) = (link.station(), role.ac, edcaf.mode().rate);
+    Transmission { station, ac, rate, mpdus, airtime, overhead }
 }

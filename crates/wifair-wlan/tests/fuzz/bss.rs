@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
 use wifair_core::{StationId, TcpFlags, Time};
-use wifair_queue::{Ledger, TxQueue};
+use wifair_queue::{Ledger, MpduOutcome, TxQueue};
 use wifair_wlan::{Bss, BssSnapshot, BssSpec, Node, Output, StationChange, TransmissionOutcome};
 
 use crate::given::{self, Schema, chance, one_of, repaired};
@@ -185,32 +185,32 @@ impl Watched {
     /// The frames of the exchange that has just begun are what it is, in its order.
     fn look_at_frames(&mut self) {
         let (mut ends, mut succeeds, mut senders) = (Time::ZERO, true, 0);
-        for transmission in self.bss.transmissions() {
-            ends = ends.max(transmission.begins + transmission.airtime);
-            succeeds &= transmission.outcome == TransmissionOutcome::Acknowledged;
+        for ppdu in self.bss.transmissions() {
+            ends = ends.max(ppdu.begins + ppdu.transmission.airtime);
+            succeeds &= ppdu.outcome == TransmissionOutcome::Acknowledged;
             senders += 1;
-            if !transmission.has_agreement {
+            if !ppdu.has_agreement {
                 continue;
             }
-            let mpdus = transmission.mpdus.iter().filter(|mpdu| !mpdu.is_joined).count() as u64;
+            let mpdus = u64::from(ppdu.transmission.sent());
             let begun =
-                &mut self.begun[transmission.station.index()][usize::from(transmission.from == Node::Ap)];
+                &mut self.begun[ppdu.transmission.station.index()][usize::from(ppdu.from == Node::Ap)];
             for (count, new) in begun.iter_mut().zip([u64::from(mpdus > 0), mpdus, u64::from(mpdus == 0)]) {
                 *count += new;
             }
             let mut next = 0;
             let mut airtime = Time::ZERO;
-            for mpdu in &transmission.mpdus {
-                let ahead =
-                    (mpdu.sequence.expect("it has an agreement") + 4_096 - transmission.window_start) % 4_096;
+            for (mpdu, &decoded) in ppdu.transmission.mpdus.iter().zip(&ppdu.decoded) {
+                let ahead = (mpdu.sequence.expect("it has an agreement") + 4_096 - ppdu.window_start) % 4_096;
                 let ahead = u32::from(ahead);
                 let in_order = if mpdu.is_joined { ahead + 1 == next } else { ahead >= next };
-                assert!(in_order && ahead < transmission.window, "{transmission:?}");
+                assert!(in_order && ahead < ppdu.window, "{ppdu:?}");
                 next = ahead + 1;
                 airtime += mpdu.airtime;
-                assert!(!mpdu.acknowledged || mpdu.decoded || mpdu.number > 1, "{transmission:?}");
+                assert!(mpdu.outcome != MpduOutcome::Delivered || decoded || mpdu.attempts > 1, "{ppdu:?}");
             }
-            assert!(transmission.mpdus.is_empty() || airtime == transmission.airtime, "{transmission:?}");
+            let transmission = &ppdu.transmission;
+            assert!(transmission.mpdus.is_empty() || airtime == transmission.airtime, "{ppdu:?}");
         }
         if let Some(beacon) = self.bss.beacon() {
             ends = ends.max(beacon.ends);

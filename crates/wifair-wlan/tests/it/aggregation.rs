@@ -427,7 +427,10 @@ fn downlink(spec: &BssSpec, mut watch: impl FnMut(&Bss)) -> Vec<(Node, usize, Ti
     }
     let mut began = |bss: &Bss| {
         watch(bss);
-        sent.extend(bss.transmissions().map(|ppdu| (ppdu.to, ppdu.mpdus.len(), ppdu.airtime)));
+        sent.extend(
+            bss.transmissions()
+                .map(|ppdu| (ppdu.to, ppdu.transmission.mpdus.len(), ppdu.transmission.airtime)),
+        );
     };
     while bss.advance_watched(Time::from_s(2), &mut began).is_some() {}
     sent
@@ -496,7 +499,8 @@ fn hardware_with_room_forms_a_ppdu_of_what_is_there() {
         let mut spec = cell(1, ht20(), 0, AggregationSpec::default());
         spec.ap.hardware = hardware.clone();
         let (mut bss, mut sent) = (Bss::new(&spec, 1).unwrap(), vec![]);
-        let mut began = |bss: &Bss| sent.extend(bss.transmissions().map(|ppdu| ppdu.mpdus.len()));
+        let mut began =
+            |bss: &Bss| sent.extend(bss.transmissions().map(|ppdu| ppdu.transmission.mpdus.len()));
         // The first PPDU takes 2 ms.
         for (number, at_us) in [0, 500, 1_000, 1_001, 1_002].into_iter().enumerate() {
             while bss.advance_watched(Time::from_us(at_us), &mut began).is_some() {}
@@ -522,7 +526,9 @@ fn hardware_passes_over_stations_with_full_windows() {
         bss.send_down(StationId(station), &packet_down(station, number, 100), Time::ZERO);
     }
     let mut began = |bss: &Bss| {
-        sent.extend(bss.transmissions().map(|ppdu| (ppdu.to, ppdu.mpdus.len(), below_the_scheme(bss))))
+        sent.extend(
+            bss.transmissions().map(|ppdu| (ppdu.to, ppdu.transmission.mpdus.len(), below_the_scheme(bss))),
+        )
     };
     while bss.advance_watched(Time::from_s(1), &mut began).is_some() {}
     // To the second station: MPDUs, and packets below the port.
@@ -557,7 +563,9 @@ fn profiles_form_a_msdus() {
         let (mut formed, mut below) = (vec![], 0);
         downlink(spec, |bss| {
             let ppdus = bss.transmissions();
-            formed.extend(ppdus.map(|ppdu| ppdu.by_mpdu().map(|packets| packets.len()).collect::<Vec<_>>()));
+            formed.extend(
+                ppdus.map(|ppdu| ppdu.by_mpdu().map(|(packets, _)| packets.len()).collect::<Vec<_>>()),
+            );
             below = below.max(below_the_scheme(bss));
         });
         (formed, below)
@@ -638,10 +646,13 @@ fn errors_of_a_msdus_follow_their_length() {
         let mut watch = |bss: &Bss| {
             for transmission in bss.transmissions() {
                 sent += transmission.by_mpdu().count();
-                decoded += transmission.by_mpdu().filter(|mpdu| mpdu[0].decoded).count();
-                let alike =
-                    |mpdu: &[wifair_wlan::SentMpdu]| mpdu.iter().all(|m| m.decoded == mpdu[0].decoded);
-                assert!(transmission.by_mpdu().all(alike));
+                decoded += transmission.by_mpdu().filter(|(_, is_decoded)| *is_decoded).count();
+                let packets =
+                    transmission.by_mpdu().flat_map(|(packets, is_decoded)| vec![is_decoded; packets.len()]);
+                assert!(
+                    packets.eq(transmission.decoded.iter().copied()),
+                    "the packets of an MPDU share its fate"
+                );
             }
         };
         while bss.advance_watched(Time::from_s(5), &mut watch).is_some() {}

@@ -112,7 +112,7 @@ fn packets_go_to_their_category_and_say_so_on_the_air() {
     assert!(bss.ports().eq(ports));
     let first = |mut bss: Bss| {
         let mut attempted = vec![];
-        let mut began = |bss: &Bss| attempted.extend(bss.transmissions().map(|ppdu| ppdu.ac));
+        let mut began = |bss: &Bss| attempted.extend(bss.transmissions().map(|ppdu| ppdu.category));
         while bss.advance_watched(Time::from_ms(100), &mut began).is_some() {}
         attempted[0]
     };

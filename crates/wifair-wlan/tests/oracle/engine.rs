@@ -10,10 +10,9 @@ use super::scenario::{Change, Modes, Offer, Outside, Scenario, Traffic};
 use super::timing::Tenths;
 use spec::{spec, station_change};
 use wifair_core::{Ac, FiveTuple, Rate, SackBlocks, StationId, TcpFlags, Time};
-use wifair_queue::Direction;
+use wifair_queue::{Direction, MpduOutcome, TransmittedMpdu};
 use wifair_wlan::{
-    Bss, FrameKind, LinkRateChange, Node, Output, SentMpdu, SentPpdu, StationChange, TransmissionOutcome,
-    Usage,
+    Bss, FrameKind, LinkRateChange, Node, Output, SentPpdu, StationChange, TransmissionOutcome, Usage,
 };
 
 /// A DSCP of each category: user priorities 6, 4, 0 and 1.
@@ -209,23 +208,23 @@ impl Log {
 
     /// The exchange that has just begun.
     fn exchange(&mut self, bss: &Bss) {
-        for transmission in bss.transmissions() {
-            if !transmission.has_agreement {
-                self.attempt(&transmission);
+        for ppdu in bss.transmissions() {
+            if !ppdu.has_agreement {
+                self.attempt(&ppdu);
                 continue;
             }
-            let at = self.steps(transmission.begins);
-            let category = RANKS.iter().position(|&ac| Some(ac) == transmission.ac).expect("one of four");
+            let at = self.steps(ppdu.begins);
+            let category = RANKS.iter().position(|&ac| Some(ac) == ppdu.category).expect("one of four");
             self.transmissions.push(Transmission {
                 at,
-                from: node_id(transmission.from),
-                to: node_id(transmission.to),
+                from: node_id(ppdu.from),
+                to: node_id(ppdu.to),
                 category,
-                rate: tenths(transmission.mode.rate),
-                mpdus: transmission.by_mpdu().map(sent).collect(),
-                request: transmission.mpdus.is_empty().then_some(transmission.window_start),
-                outcome: Some(outcome(transmission.outcome)),
-                ended: Some(at + self.steps(transmission.airtime)),
+                rate: tenths(ppdu.transmission.rate),
+                mpdus: ppdu.by_mpdu().map(sent).collect(),
+                request: ppdu.transmission.mpdus.is_empty().then_some(ppdu.window_start),
+                outcome: Some(outcome(ppdu.outcome)),
+                ended: Some(at + self.steps(ppdu.transmission.airtime)),
             });
         }
         bss.frames(|frame| {
@@ -246,7 +245,7 @@ impl Log {
                 packet: match frame.part_of {
                     None => None,
                     Some(_) if frame.kind == FrameKind::BlockAck => None,
-                    Some(ppdu) => ppdu.mpdus.first().map(|mpdu| mpdu.packet.seq),
+                    Some(ppdu) => ppdu.transmission.mpdus.first().map(|mpdu| mpdu.packet.seq),
                 },
                 rate: tenths(frame.mode.rate),
                 duration_field: self.steps(frame.duration),
@@ -262,17 +261,17 @@ impl Log {
 
     /// The transmission of a single frame.
     fn attempt(&mut self, ppdu: &SentPpdu) {
-        let (at, mpdu) = (self.steps(ppdu.begins), &ppdu.mpdus[0]);
+        let (at, mpdu) = (self.steps(ppdu.begins), &ppdu.transmission.mpdus[0]);
         self.attempts.push(Attempt {
             at,
             from: node_id(ppdu.from),
             to: node_id(ppdu.to),
             packet: mpdu.packet.seq,
-            category: ppdu.ac.map_or(0, |_| category_of(mpdu.packet)),
-            number: mpdu.number,
-            rate: tenths(ppdu.mode.rate),
+            category: ppdu.category.map_or(0, |_| category_of(mpdu.packet)),
+            number: mpdu.attempts,
+            rate: tenths(ppdu.transmission.rate),
             outcome: Some(outcome(ppdu.outcome)),
-            ended: Some(at + self.steps(ppdu.airtime)),
+            ended: Some(at + self.steps(ppdu.transmission.airtime)),
         });
     }
 
@@ -284,18 +283,18 @@ impl Log {
 }
 
 /// What is said of an MPDU, alike by all its packets.
-fn sent(mpdu: &[SentMpdu]) -> Sent {
-    let SentMpdu { sequence, number, decoded, acknowledged, .. } = mpdu[0];
+fn sent((mpdu, is_decoded): (&[TransmittedMpdu], bool)) -> Sent {
+    let TransmittedMpdu { sequence, attempts, outcome, .. } = mpdu[0];
     for packet in mpdu {
-        let of_it = (packet.sequence, packet.number, packet.decoded, packet.acknowledged);
-        assert_eq!(of_it, (sequence, number, decoded, acknowledged), "{mpdu:?}");
+        let of_it = (packet.sequence, packet.attempts, packet.outcome);
+        assert_eq!(of_it, (sequence, attempts, outcome), "{mpdu:?}");
     }
     Sent {
         seq: sequence.expect("the link has an agreement"),
         packets: mpdu.iter().map(|sent| sent.packet.seq).collect(),
-        number,
-        decoded: Some(decoded),
-        acknowledged: Some(acknowledged),
+        number: attempts,
+        decoded: Some(is_decoded),
+        acknowledged: Some(outcome == MpduOutcome::Delivered),
     }
 }
 
