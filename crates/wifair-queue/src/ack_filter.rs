@@ -66,9 +66,9 @@ pub(crate) fn thin(
     }
     let newest = buffer.superseded_by(arrival)?;
     let oldest = buffer.oldest_redundant(arrival.flow());
-    let is_adjacent = oldest.is_none() && buffer.last_of(queue) == Some(newest);
+    let is_adjacent = oldest.is_none() && buffer.queues().last(queue) == Some(newest);
     let goes = oldest.or((thinning == Thinning::Aggressive && is_adjacent).then_some(newest))?;
-    let left = buffer.queue_of(goes);
+    let left = buffer.queues().queue_of(goes);
     buffer.evict(goes, Eviction::Redundant);
     Some(left)
 }

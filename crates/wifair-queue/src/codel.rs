@@ -2,7 +2,7 @@
 
 use wifair_core::Time;
 
-use crate::buffer::{Buffer, Departure, QueueId, SlotId};
+use crate::buffer::{Buffer, DequeuedPacket, QueueId, SlotId};
 use crate::congestion::Signal;
 use crate::words::{Eviction, Grant};
 
@@ -153,8 +153,8 @@ pub(crate) fn release(
     grant: &Grant,
     buffer: &mut Buffer,
     now: Time,
-) -> Option<Departure> {
-    release_from(codel, settings, queue, grant, buffer, now, |buffer| buffer.first_of(queue))
+) -> Option<DequeuedPacket> {
+    release_from(codel, settings, queue, grant, buffer, now, |buffer| buffer.queues().first(queue))
 }
 
 /// Like [`release`], but `first` selects the first packet of the queue for this grant.
@@ -166,13 +166,13 @@ pub(crate) fn release_from(
     buffer: &mut Buffer,
     now: Time,
     first: impl Fn(&Buffer) -> Option<SlotId>,
-) -> Option<Departure> {
+) -> Option<DequeuedPacket> {
     let head = |slot: SlotId, buffer: &Buffer| {
-        let bytes_behind = buffer.bytes_of(queue) - buffer.packet(slot).ip_bytes();
-        Head { waited: now - buffer.enqueued_at(slot), bytes_behind }
+        let bytes_behind = buffer.queues().bytes(queue) - buffer[slot].packet.ip_bytes();
+        Head { waited: now - buffer[slot].enqueued_at, bytes_behind }
     };
     let Some(mut slot) = first(buffer) else {
-        if buffer.first_of(queue).is_none() {
+        if buffer.queues().first(queue).is_none() {
             codel.found_empty();
         }
         return None;
@@ -188,7 +188,7 @@ pub(crate) fn release_from(
         }
         buffer.evict(slot, Eviction::Aqm);
         let next = first(buffer);
-        if next.is_none() && buffer.first_of(queue).is_some() {
+        if next.is_none() && buffer.queues().first(queue).is_some() {
             codel.marked(now, settings); // the sojourn time at the head is not checked
             return None;
         }

@@ -2,7 +2,7 @@
 //! overflow policy. `fq-codel` has one instance; `mac80211` shares one among its stations.
 
 use crate::ack_filter::{Thinning, thin};
-use crate::buffer::{Arrival, Buffer, Departure, Indexes, Placed, QueueId};
+use crate::buffer::{Arrival, Buffer, DequeuedPacket, Indexes, Placed, QueueId};
 use crate::codel::{self, Codel, CodelSettings};
 use crate::drr::{DeficitRoundRobin, Turns};
 use crate::flow_hash::FlowHash;
@@ -120,7 +120,8 @@ impl FairQueue {
 
     fn lacks_room(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
         buffer.is_full()
-            || buffer.bytes() + u64::from(arrival.packet().ip_bytes()) > self.settings.limit_bytes
+            || buffer.queues().total_bytes() + u64::from(arrival.packet().ip_bytes())
+                > self.settings.limit_bytes
     }
 
     /// Drops from the heads of the longest queues until the arrival fits. Returns false if the arrival is among the drops.
@@ -139,8 +140,8 @@ impl FairQueue {
     /// Drops from the head of a queue, counting an arrival as its last packet. Returns false if the arrival is among the drops.
     fn shorten(&mut self, queue: QueueId, arriving: Option<(QueueId, u32)>, buffer: &mut Buffer) -> bool {
         let arriving = arriving.filter(|(to, _)| *to == queue);
-        let packets = buffer.packets_of(queue) + u32::from(arriving.is_some());
-        let bytes = buffer.bytes_of(queue) + arriving.map_or(0, |(_, bytes)| bytes);
+        let packets = buffer.queues().packets(queue) + u32::from(arriving.is_some());
+        let bytes = buffer.queues().bytes(queue) + arriving.map_or(0, |(_, bytes)| bytes);
         let FairQueueSettings { batch, batch_packets, overflow_counts, .. } = self.settings;
         let (mut gone_packets, mut gone_bytes) = (0, 0);
         let is_enough = |gone_packets, gone_bytes| match batch {
@@ -149,12 +150,12 @@ impl FairQueue {
         };
         let mut spared = true;
         loop {
-            let Some(head) = buffer.first_of(queue) else {
+            let Some(head) = buffer.queues().first(queue) else {
                 spared = false;
                 break;
             };
             gone_packets += 1u32;
-            gone_bytes += buffer.packet(head).ip_bytes();
+            gone_bytes += buffer[head].packet.ip_bytes();
             buffer.evict(head, Eviction::Victim);
             if is_enough(gone_packets, gone_bytes) {
                 break;
@@ -187,21 +188,21 @@ impl FairQueue {
         grant: &Grant,
         buffer: &mut Buffer,
         cx: &Cx,
-    ) -> Option<Departure> {
+    ) -> Option<DequeuedPacket> {
         loop {
             let queue = self.robin.next(self.turns.get_mut(member)?)?;
             let departure = self.release(queue, member, settings, grant, buffer, cx);
             if departure.is_some() {
                 return departure;
             }
-            match buffer.first_of(QueueId(queue)) {
+            match buffer.queues().first(QueueId(queue)) {
                 Some(head) if grant.gathers && !buffer.admits(head, grant) => break,
                 Some(_) => return None,
                 None => self.pass(queue, member),
             }
         }
         let is_admitted = |queue: u32, buffer: &Buffer| {
-            buffer.first_of(QueueId(queue)).is_some_and(|head| buffer.admits(head, grant))
+            buffer.queues().first(QueueId(queue)).is_some_and(|head| buffer.admits(head, grant))
         };
         loop {
             let queue = self.robin.first_of(&self.turns[member], |queue| is_admitted(queue, buffer))?;
@@ -221,11 +222,11 @@ impl FairQueue {
         grant: &Grant,
         buffer: &mut Buffer,
         cx: &Cx,
-    ) -> Option<Departure> {
-        let before = buffer.packets_of(QueueId(queue));
+    ) -> Option<DequeuedPacket> {
+        let before = buffer.queues().packets(QueueId(queue));
         let codel = &mut self.codels[queue as usize];
         let departure = codel::release(codel, settings, QueueId(queue), grant, buffer, cx.now);
-        self.backlogs[member] -= before - buffer.packets_of(QueueId(queue));
+        self.backlogs[member] -= before - buffer.queues().packets(QueueId(queue));
         if let Some(departure) = &departure {
             self.robin.charge(queue, departure.packet.ip_bytes());
         }
@@ -253,8 +254,8 @@ impl FairQueue {
 
 /// The queue with the most bytes, counting an arrival in its queue; on a tie, the one with the smallest number.
 fn longest(buffer: &mut Buffer, arriving: Option<(QueueId, u32)>) -> Option<QueueId> {
-    let queued = buffer.longest_queue().map(|queue| (queue, buffer.bytes_of(queue)));
-    let joined = arriving.map(|(to, bytes)| (to, buffer.bytes_of(to) + bytes));
+    let queued = buffer.longest_queue().map(|queue| (queue, buffer.queues().bytes(queue)));
+    let joined = arriving.map(|(to, bytes)| (to, buffer.queues().bytes(to) + bytes));
     let most =
         queued.into_iter().chain(joined).max_by_key(|&(queue, bytes)| (bytes, std::cmp::Reverse(queue)));
     most.map(|(queue, _)| queue)

@@ -2,7 +2,7 @@
 
 use wifair_core::{Ac, Class, FlowId, StationId, Time};
 
-use crate::buffer::{Arrival, Buffer, Departure, Indexes, Placed};
+use crate::buffer::{Arrival, Buffer, DequeuedPacket, Indexes, Placed};
 use crate::journal::{Journal, TxQueueEvent};
 use crate::scheme::{Cx, Hooks, Scheme};
 use crate::schemes::SchemeSpec;
@@ -18,6 +18,13 @@ pub(crate) struct Journaled {
 impl Journaled {
     pub fn new(scheme: Box<dyn Scheme>, journal: Journal) -> Journaled {
         Journaled { hooks: scheme.hooks(), scheme, journal }
+    }
+
+    /// Calls the scheme and completes the entries that the buffer adds meanwhile.
+    fn settled(&mut self, buffer: &mut Buffer, call: impl FnOnce(&mut dyn Scheme, &mut Buffer)) {
+        let from = self.journal.begin();
+        call(&mut *self.scheme, buffer);
+        self.journal.settle(from, buffer.len());
     }
 }
 
@@ -46,7 +53,7 @@ impl Scheme for Journaled {
         placed
     }
 
-    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<DequeuedPacket> {
         let from = self.journal.begin();
         let departure = self.scheme.dequeue(grant, buffer, cx);
         if let Some(departure) = &departure {
@@ -90,21 +97,15 @@ impl Scheme for Journaled {
     }
 
     fn on_transmission(&mut self, transmission: &Transmission, buffer: &mut Buffer, cx: &mut Cx) {
-        let from = self.journal.begin();
-        self.scheme.on_transmission(transmission, buffer, cx);
-        self.journal.settle(from, buffer.len());
+        self.settled(buffer, |scheme, buffer| scheme.on_transmission(transmission, buffer, cx));
     }
 
     fn on_reception(&mut self, reception: &Reception, buffer: &mut Buffer, cx: &mut Cx) {
-        let from = self.journal.begin();
-        self.scheme.on_reception(reception, buffer, cx);
-        self.journal.settle(from, buffer.len());
+        self.settled(buffer, |scheme, buffer| scheme.on_reception(reception, buffer, cx));
     }
 
     fn on_link_rate(&mut self, station: StationId, buffer: &mut Buffer, cx: &mut Cx) {
-        let from = self.journal.begin();
-        self.scheme.on_link_rate(station, buffer, cx);
-        self.journal.settle(from, buffer.len());
+        self.settled(buffer, |scheme, buffer| scheme.on_link_rate(station, buffer, cx));
     }
 
     fn next_tick(&self) -> Option<Time> {
@@ -112,15 +113,11 @@ impl Scheme for Journaled {
     }
 
     fn on_tick(&mut self, buffer: &mut Buffer, cx: &mut Cx) {
-        let from = self.journal.begin();
-        self.scheme.on_tick(buffer, cx);
-        self.journal.settle(from, buffer.len());
+        self.settled(buffer, |scheme, buffer| scheme.on_tick(buffer, cx));
     }
 
     fn evict_excess(&mut self, buffer: &mut Buffer) {
-        let from = self.journal.begin();
-        self.scheme.evict_excess(buffer);
-        self.journal.settle(from, buffer.len());
+        self.settled(buffer, |scheme, buffer| scheme.evict_excess(buffer));
     }
 
     fn on_forgotten(&mut self, flow: FlowId) {

@@ -35,7 +35,8 @@ mod schemes;
 
 pub use ack_filter::{Place, Thinning};
 pub use buffer::{
-    Arrival, Buffer, Count, Departure, Dequeued, Filter, Freed, Indexes, Pick, Placed, Pool, QueueId, SlotId,
+    Arrival, Buffer, Count, DequeuedPacket, DequeuedSlot, Filter, Indexes, KeyOrder, Pick, Placed, Pool,
+    QueueId, QueuedPacket, Queues, SlotId, StoredFlows, TxCompletion,
 };
 pub use congestion::Signal;
 pub use external::{ExternalScheme, Maker};

@@ -90,7 +90,7 @@ impl LimitControl {
     pub fn on_tick(&mut self, buffer: &Buffer, now: Time) {
         let idle_now = self.idle_since.map_or(Time::ZERO, |since| now - since);
         let idle = if self.wants.idle { self.idle + idle_now } else { Time::ZERO };
-        self.controller.on_tick(&Occupancy { empty: buffer.empty_time(now), idle });
+        self.controller.on_tick(&Occupancy { empty: buffer.fifo().empty_time(now), idle });
     }
 
     pub fn on_exchange(&mut self, exchange: &Exchange) {

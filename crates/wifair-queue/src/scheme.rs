@@ -1,6 +1,6 @@
 use wifair_core::{Ac, Class, FlowId, Rng, StationId, Time};
 
-use crate::buffer::{Arrival, Buffer, Departure, Indexes, Placed};
+use crate::buffer::{Arrival, Buffer, DequeuedPacket, Indexes, Placed};
 use crate::flows::Flows;
 use crate::words::{Eviction, Exchange, Grant, Link, Reception, Transmission};
 
@@ -36,7 +36,7 @@ pub trait Scheme: Send {
 
     /// Returns the packet to send now, or `None` to send nothing under this grant. The default is first in, first out. A series
     /// of grants for one station fills an aggregate ([`Grant::gathers`]).
-    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, _cx: &mut Cx) -> Option<Departure> {
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, _cx: &mut Cx) -> Option<DequeuedPacket> {
         buffer.release_head(grant)
     }
 

@@ -1,6 +1,6 @@
 use wifair_core::{Class, Counters, FlowId, LogHistogram, Time, counters};
 
-use crate::buffer::{Buffer, Count, Fate, Row};
+use crate::buffer::{Count, Counted, Fifo, PacketCounters, QueuedPacket};
 
 counters! {
     /// Counters of the packets of a class, of one flow or of all: packets and IP bytes.
@@ -56,29 +56,29 @@ impl Ledger {
 
     /// Converts the totals of a flow and class, given what is queued. Admitted packets are not counted separately: each is
     /// still queued or was counted when it left.
-    pub(crate) fn of(row: &Row, queued: Count) -> Ledger {
+    pub(crate) fn of(counters: &PacketCounters, queued: Count) -> Ledger {
         let mut accepted = queued;
-        accepted.add(&row.gone());
+        accepted.add(&counters.gone());
         let mut offered = accepted;
-        offered.add(&row.count(Fate::Refused));
-        offered.add(&row.count(Fate::AqmRefused));
+        offered.add(&counters.total(Counted::Refused));
+        offered.add(&counters.total(Counted::AqmRefused));
         Ledger {
             queued_before: Count::default(),
             in_service_before: Count::default(),
             offered,
             accepted,
-            tail_dropped: row.count(Fate::Refused),
-            aqm_refused: row.count(Fate::AqmRefused),
-            evicted: row.count(Fate::Evicted),
-            aqm_evicted: row.count(Fate::AqmEvicted),
-            filtered: row.count(Fate::Filtered),
-            dequeued: row.count(Fate::Dequeued),
-            delivered: row.count(Fate::Delivered),
-            lost_at_retry_limit: row.count(Fate::LostAtRetryLimit),
-            ce_marked: row.count(Fate::CeMarked),
-            ece_marked: row.count(Fate::EceMarked),
+            tail_dropped: counters.total(Counted::Refused),
+            aqm_refused: counters.total(Counted::AqmRefused),
+            evicted: counters.total(Counted::Evicted),
+            aqm_evicted: counters.total(Counted::AqmEvicted),
+            filtered: counters.total(Counted::Filtered),
+            dequeued: counters.total(Counted::Dequeued),
+            delivered: counters.total(Counted::Delivered),
+            lost_at_retry_limit: counters.total(Counted::LostAtRetryLimit),
+            ce_marked: counters.total(Counted::CeMarked),
+            ece_marked: counters.total(Counted::EceMarked),
             queued,
-            in_service: row.in_service(),
+            in_service: counters.in_service(),
         }
     }
 }
@@ -112,26 +112,25 @@ pub struct TxQueueSnapshot {
 }
 
 impl TxQueueSnapshot {
-    pub(crate) fn of(buffer: &Buffer, now: Time) -> TxQueueSnapshot {
-        let books = buffer.books();
-        let mut queued = vec![[Count::default(); 3]; books.flows.len()];
-        let mut slot = buffer.head();
-        while let Some(at) = slot {
-            let count = &mut queued[buffer.flow(at).index()][buffer.class(at) as usize];
-            count.add(&Count { packets: 1, bytes: buffer.packet(at).ip_bytes().into() });
-            slot = buffer.after(at);
+    pub(crate) fn of(fifo: &Fifo, now: Time) -> TxQueueSnapshot {
+        let counters = fifo.counters();
+        let mut queued = vec![[Count::default(); 3]; counters.flows.len()];
+        for slot in fifo.slots().iter() {
+            let QueuedPacket { packet, flow, class, .. } = fifo.slots().get(slot);
+            let count = &mut queued[flow.index()][*class as usize];
+            count.add(&Count { packets: 1, bytes: packet.ip_bytes().into() });
         }
 
-        let mut totals = *books.retired;
+        let mut totals = *counters.retired;
         let mut queued_in_all = [Count::default(); 3];
         let mut flows = Vec::new();
-        for (id, (flow, queued)) in books.flows.iter().zip(&queued).enumerate() {
+        for (id, (flow, queued)) in counters.flows.iter().zip(&queued).enumerate() {
             for class in Class::ALL.map(|class| class as usize) {
-                totals[class].add(&flow.rows[class]);
+                totals[class].add(&flow.classes[class]);
                 queued_in_all[class].add(&queued[class]);
             }
             let classes =
-                Class::ALL.map(|class| Ledger::of(&flow.rows[class as usize], queued[class as usize]));
+                Class::ALL.map(|class| Ledger::of(&flow.classes[class as usize], queued[class as usize]));
             if classes.iter().any(|ledger| ledger.offered.packets > 0) {
                 flows.push(FlowLedger { flow: FlowId(id as u32), predecessors: flow.predecessors, classes });
             }
@@ -141,8 +140,8 @@ impl TxQueueSnapshot {
             classes: Class::ALL
                 .map(|class| Ledger::of(&totals[class as usize], queued_in_all[class as usize])),
             flows,
-            length: buffer.length_histogram(now),
-            sojourn: buffer.sojourn().clone(),
+            length: fifo.length_histogram(now),
+            sojourn: fifo.sojourn().clone(),
             wait_below: LogHistogram::new(),
         }
     }

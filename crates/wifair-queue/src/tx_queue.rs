@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Ac, FlowId, LogHistogram, Packet, Rng, SpecError, StationId, Time};
 
-use crate::buffer::{Buffer, Count, Departure, Dequeued, Freed};
+use crate::buffer::{Buffer, Count, DequeuedPacket, DequeuedSlot, TxCompletion};
 use crate::journal::Journal;
 use crate::journaled::Journaled;
 use crate::limit::LimitControl;
@@ -128,7 +128,7 @@ pub struct TxQueue {
     /// Whether anything observes what becomes of packets, or calls may move the tick.
     observed: bool,
     /// Whether the scheme or the limit controller observes exchanges.
-    looks_at_exchanges: bool,
+    observes_exchanges: bool,
     hooks: Hooks,
     shortcuts: Shortcuts,
     lowered_limit: LoweredLimit,
@@ -169,51 +169,49 @@ impl TxQueue {
     ) -> TxQueue {
         assert!(scheme.serves_categories(), "a scheme that gives each category its own");
         let needs = scheme.needs().by_category();
-        let port = TxQueue::with_scheme(spec, scheme, seed, label);
-        let buffer = Buffer::new(spec.limit_packets, spec.limit_counts_in_service, needs);
-        TxQueue { buffer, ..port }.reviewed()
+        let mut queue = TxQueue::with_scheme(spec, scheme, seed, label);
+        queue.buffer = Buffer::new(spec.limit_packets, spec.limit_counts_in_service, needs);
+        queue.review();
+        queue
     }
 
     /// Like [`TxQueue::new`], with `scheme` instead of the one that `spec` names. It need not be in the registry.
     pub fn with_scheme(spec: &TxQueueSpec, scheme: Box<dyn Scheme>, seed: u64, label: &str) -> TxQueue {
-        let hooks = scheme.hooks();
-        let mut shortcuts = scheme.shortcuts();
-        let control = spec
-            .limit_controller
-            .as_ref()
-            .map(|c| Box::new(LimitControl::new(c.build(), spec.limit_packets)));
-        let wants = control.as_ref().map_or(Wants::default(), |control| control.wants());
-        if wants.idle {
-            shortcuts = Shortcuts::NONE; // arrivals and departures are observed
-        }
-        TxQueue {
+        let controller = spec.limit_controller.as_ref().map(|controller| controller.build());
+        let mut queue = TxQueue {
             buffer: Buffer::new(spec.limit_packets, spec.limit_counts_in_service, scheme.needs()),
-            hooks,
-            shortcuts,
+            hooks: Hooks::NONE,
+            shortcuts: Shortcuts::NONE,
             lowered_limit: spec.lowered_limit,
-            looks_at_exchanges: hooks.exchange || wants.exchange || wants.idle,
-            control,
+            observes_exchanges: false,
+            control: controller.map(|controller| Box::new(LimitControl::new(controller, spec.limit_packets))),
             scheme,
             rng: Rng::stream(seed, label, "scheme"),
             wait_below: LogHistogram::new(),
             plain: false,
             by_station: false,
             observed: true,
-        }
-        .reviewed()
+        };
+        queue.read_declarations();
+        queue
     }
 
-    fn reviewed(mut self) -> TxQueue {
+    /// Asks the scheme and the limit controller what they are to be asked and notified of.
+    fn read_declarations(&mut self) {
+        let wants = self.control.as_ref().map_or(Wants::default(), |control| control.wants());
+        self.hooks = self.scheme.hooks();
+        // Arrivals and departures are observed to find idle times.
+        self.shortcuts = if wants.idle { Shortcuts::NONE } else { self.scheme.shortcuts() };
+        self.observes_exchanges = self.hooks.exchange || wants.exchange || wants.idle;
         self.review();
-        self
     }
 
     /// Recomputes which paths apply. Called after every change of what the transmit queue must ask before it acts.
     fn review(&mut self) {
-        self.observed = self.looks_at_exchanges
+        self.observed = self.observes_exchanges
             || self.hooks.transmission
             || self.hooks.moves_tick
-            || self.buffer.freed_mut().is_some();
+            || self.buffer.observers().completions.is_some();
         let asks_nobody = self.shortcuts == Shortcuts::ALL && !self.observed;
         self.plain = asks_nobody && self.buffer.is_plain();
         self.by_station = asks_nobody && self.buffer.is_by_station();
@@ -224,26 +222,26 @@ impl TxQueue {
         let scheme = std::mem::replace(&mut self.scheme, SchemeSpec::default().build());
         self.scheme = Box::new(Journaled::new(scheme, journal.clone()));
         self.shortcuts = Shortcuts::NONE;
-        self.looks_at_exchanges = true;
-        self.buffer.keep_journal(journal.clone());
+        self.observes_exchanges = true;
+        self.buffer.observers_mut().journal = Some(journal.clone());
         self.review();
     }
 
-    /// Reports each packet that is gone from now on, see [`TxQueue::take_freed`]. Results do not change.
-    pub fn report_freed(&mut self) {
-        self.buffer.report_freed();
+    /// Reports each packet that is gone from now on, see [`TxQueue::take_completions`]. Results do not change.
+    pub fn report_completions(&mut self) {
+        self.buffer.observers_mut().completions.get_or_insert_default();
         self.review();
     }
 
     /// Passes the packets that are gone since the last call to `each`, if that is reported. Ask after every call.
-    pub fn take_freed(&mut self, each: impl FnMut(Freed)) {
-        if let Some(freed) = self.buffer.freed_mut() {
-            freed.drain(..).for_each(each);
+    pub fn take_completions(&mut self, each: impl FnMut(TxCompletion)) {
+        if let Some(completions) = &mut self.buffer.observers_mut().completions {
+            completions.drain(..).for_each(each);
         }
     }
 
     /// Whether calls may have consequences for their caller, to be looked for after each: they may change [`TxQueue::next_tick`],
-    /// [`TxQueue::take_freed`] may pass packets, or times of exchanges and transmissions are to be computed.
+    /// [`TxQueue::take_completions`] may pass packets, or times of exchanges and transmissions are to be computed.
     #[inline(always)]
     pub fn is_observed(&self) -> bool {
         self.observed
@@ -251,7 +249,7 @@ impl TxQueue {
 
     /// Whether the last call has consequences for its caller, other than reports.
     pub fn has_news(&self) -> bool {
-        self.observed && (self.hooks.moves_tick || self.buffer.has_freed())
+        self.observed && (self.hooks.moves_tick || self.buffer.observers().has_completions())
     }
 
     /// Offers a packet of access category `ac` for transmission to `station`. `view` is called if the scheme is asked. Returns
@@ -267,9 +265,9 @@ impl TxQueue {
         view: impl FnOnce() -> View<'v>,
     ) -> bool {
         if self.plain {
-            self.buffer.advance(now);
+            self.buffer.fifo_mut().advance(now);
             let arrival = self.buffer.arrival(packet, flow, station, ac);
-            self.buffer.append_or_drop_plainly(arrival);
+            self.buffer.fifo_mut().append_or_drop(&arrival);
             return false;
         }
         if self.by_station {
@@ -282,9 +280,9 @@ impl TxQueue {
 
     #[inline(never)]
     fn enqueue_by_station(&mut self, ac: Ac, packet: &Packet, flow: FlowId, station: StationId, now: Time) {
-        self.buffer.advance(now);
+        self.buffer.fifo_mut().advance(now);
         let arrival = self.buffer.arrival(packet, flow, station, ac);
-        self.buffer.append_or_drop_by_station(arrival);
+        self.buffer.append_or_drop_by_station(&arrival);
     }
 
     #[inline(never)]
@@ -297,18 +295,22 @@ impl TxQueue {
         now: Time,
         view: View,
     ) {
-        self.buffer.advance(now);
+        self.buffer.fifo_mut().advance(now);
         let arrival = self.buffer.arrival(packet, flow, station, ac);
         let full = self.buffer.is_full();
         if self.shortcuts.append && !full {
-            let _placed = self.buffer.put_at_tail(arrival);
+            self.buffer.append_unchecked(&arrival);
         } else if self.shortcuts.tail_drop && full {
             let _placed = self.buffer.refuse(arrival, Refusal::TailDrop);
         } else {
-            let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
-            let _placed = self.scheme.enqueue(arrival, &mut self.buffer, &mut cx);
-            self.watch(now);
+            let _placed = self.ask(now, view, |scheme, buffer, cx| scheme.enqueue(arrival, buffer, cx));
         }
+    }
+
+    /// Whether a grant admits the head of a plain buffer.
+    #[inline(always)] // packets of an A-MPDU leave in a loop
+    fn head_fits(&self, grant: &Grant) -> bool {
+        self.buffer.head().is_some_and(|head| self.buffer.fits(head, grant))
     }
 
     /// Hands the next packet to the MAC. May return `None` with packets queued: ask again after an arrival, an exchange or a
@@ -319,42 +321,38 @@ impl TxQueue {
         grant: &Grant,
         now: Time,
         view: impl FnOnce() -> View<'v>,
-    ) -> Option<Dequeued<'_>> {
+    ) -> Option<DequeuedSlot<'_>> {
         let grant = *grant; // only a function that is called needs it in memory
-        if self.plain && (grant.is_any() || self.buffer.head_goes(&grant)) {
-            self.buffer.advance(now);
-            return self.buffer.release_head_plainly();
+        if self.plain && (grant.is_any() || self.head_fits(&grant)) {
+            self.buffer.fifo_mut().advance(now);
+            return self.buffer.fifo_mut().release_head();
         }
         if self.by_station
             && grant.gathers
             && grant.station_limit.is_none()
             && let Some(station) = grant.station
         {
-            self.buffer.advance(now);
+            self.buffer.fifo_mut().advance(now);
             return self.buffer.release_of_station(station, grant.max_bytes);
         }
         self.dequeue_generally(&{ grant }, now, view())
     }
 
     #[inline(never)]
-    fn dequeue_generally(&mut self, grant: &Grant, now: Time, view: View) -> Option<Dequeued<'_>> {
-        self.buffer.advance(now);
+    fn dequeue_generally(&mut self, grant: &Grant, now: Time, view: View) -> Option<DequeuedSlot<'_>> {
+        self.buffer.fifo_mut().advance(now);
         if self.buffer.is_empty() {
             return None;
         }
-        let slot = if self.shortcuts.release_head {
+        if self.shortcuts.release_head {
             let slot = self.buffer.depart_head(grant);
             if self.plain {
                 self.review(); // an order by station may be kept from now on
             }
-            slot
-        } else {
-            let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
-            let departure = self.scheme.dequeue(grant, &mut self.buffer, &mut cx);
-            self.watch(now);
-            departure.map(|_| self.buffer.released())
-        };
-        slot.map(|slot| self.buffer.dequeued(slot))
+            return slot.map(|slot| self.buffer.fifo().dequeued(slot));
+        }
+        let dequeued = self.ask(now, view, |scheme, buffer, cx| scheme.dequeue(grant, buffer, cx));
+        dequeued.map(|_| self.buffer.released())
     }
 
     /// Ends a packet's service by the MAC, all its attempts included. `exchange` is called only if something observes
@@ -362,19 +360,34 @@ impl TxQueue {
     #[inline(always)]
     pub fn complete<'a, 'v>(
         &mut self,
-        departure: &Departure,
+        departure: &DequeuedPacket,
         outcome: Outcome,
         now: Time,
         view: impl FnOnce() -> View<'v>,
         exchange: impl FnOnce() -> Exchange<'a>,
     ) {
-        self.buffer.finish(departure, outcome);
+        self.buffer.fifo_mut().complete(departure, outcome);
         if self.observed {
-            self.buffer.free(&departure.packet);
-            if self.looks_at_exchanges {
-                self.tell(&exchange(), now, view());
+            self.buffer.observers_mut().complete(&departure.packet);
+            if self.observes_exchanges {
+                self.notify(&exchange(), now, view());
             }
         }
+    }
+
+    /// Calls the scheme.
+    #[inline(always)]
+    fn ask<R>(
+        &mut self,
+        now: Time,
+        View { flows, links }: View,
+        ask: impl FnOnce(&mut dyn Scheme, &mut Buffer, &mut Cx) -> R,
+    ) -> R {
+        self.buffer.fifo_mut().advance(now);
+        let mut cx = Cx { now, rng: &mut self.rng, flows, links };
+        let answer = ask(&mut *self.scheme, &mut self.buffer, &mut cx);
+        self.watch(now);
+        answer
     }
 
     /// Whether the scheme selects the station to which the MAC sends next.
@@ -390,19 +403,16 @@ impl TxQueue {
         now: Time,
         view: View,
     ) -> Option<StationId> {
-        self.buffer.advance(now);
-        let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
-        self.scheme.choose_station(grant, is_pending, &mut self.buffer, &mut cx)
+        self.ask(now, view, |scheme, buffer, cx| scheme.choose_station(grant, is_pending, buffer, cx))
     }
 
     /// Notes that the MAC has retransmissions pending for a station. For schemes that arbitrate.
     pub fn hold_pending(&mut self, station: StationId, ac: Ac, now: Time, view: View) {
-        let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
-        self.scheme.on_pending(station, ac, &mut cx);
+        self.ask(now, view, |scheme, _, cx| scheme.on_pending(station, ac, cx));
     }
 
     /// Records how long that many dequeued packets waited below the buffer for their first transmission.
-    pub fn note_wait_below(&mut self, wait: Time, packets: u64) {
+    pub fn record_wait_below(&mut self, wait: Time, packets: u64) {
         self.wait_below.record_weighted(wait.as_ns(), packets);
     }
 
@@ -416,25 +426,25 @@ impl TxQueue {
     }
 
     /// Whether the scheme, the limit controller or a journal observes exchanges.
-    pub fn watches_exchanges(&self) -> bool {
-        self.looks_at_exchanges
+    pub fn observes_exchanges(&self) -> bool {
+        self.observes_exchanges
     }
 
     /// Notifies the limit controller first, so the scheme acts under the new limit.
     #[inline(never)]
-    fn tell(&mut self, exchange: &Exchange, now: Time, view: View) {
-        self.buffer.advance(now);
+    fn notify(&mut self, exchange: &Exchange, now: Time, view: View) {
+        self.buffer.fifo_mut().advance(now);
         if let Some(control) = &mut self.control
             && control.wants().exchange
         {
             control.on_exchange(exchange);
             self.follow_limit();
         }
-        if self.hooks.exchange || self.buffer.journal().is_some() {
-            let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
-            self.scheme.on_exchange(exchange, &mut self.buffer, &mut cx);
+        if self.hooks.exchange || self.buffer.observers().journal.is_some() {
+            self.ask(now, view, |scheme, buffer, cx| scheme.on_exchange(exchange, buffer, cx));
+        } else {
+            self.watch(now);
         }
-        self.watch(now);
     }
 
     /// Applies the controller's limit to the buffer.
@@ -447,7 +457,7 @@ impl TxQueue {
     }
 
     fn move_limit(&mut self, packets: u32) {
-        self.buffer.set_limit(packets);
+        self.buffer.fifo_mut().set_limit(packets);
         if self.lowered_limit == LoweredLimit::Evict && self.buffer.excess() > 0 {
             self.scheme.evict_excess(&mut self.buffer);
         }
@@ -455,25 +465,17 @@ impl TxQueue {
 
     /// Reports the outcome of a transmission. For schemes with [`Hooks::transmission`] only.
     pub fn transmitted(&mut self, transmission: &Transmission, now: Time, view: View) {
-        self.buffer.advance(now);
-        let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
-        self.scheme.on_transmission(transmission, &mut self.buffer, &mut cx);
-        self.watch(now);
+        self.ask(now, view, |scheme, buffer, cx| scheme.on_transmission(transmission, buffer, cx));
     }
 
     /// Reports a data frame received by the access point. For schemes with [`Hooks::reception`] only.
     pub fn receive(&mut self, reception: &Reception, now: Time, view: View) {
-        self.buffer.advance(now);
-        let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
-        self.scheme.on_reception(reception, &mut self.buffer, &mut cx);
+        self.ask(now, view, |scheme, buffer, cx| scheme.on_reception(reception, buffer, cx));
     }
 
     /// Reports a change of the data rate towards a station. For schemes with [`Hooks::link_rate`] only.
     pub fn link_rate(&mut self, station: StationId, now: Time, view: View) {
-        self.buffer.advance(now);
-        let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
-        self.scheme.on_link_rate(station, &mut self.buffer, &mut cx);
-        self.watch(now);
+        self.ask(now, view, |scheme, buffer, cx| scheme.on_link_rate(station, buffer, cx));
     }
 
     /// The optional methods of the scheme that are to be called, whether or not a journal is kept.
@@ -494,7 +496,7 @@ impl TxQueue {
 
     /// The time returned by [`TxQueue::next_tick`] has been reached. The limit controller goes first if both are due.
     pub fn tick(&mut self, now: Time, view: View) {
-        self.buffer.advance(now);
+        self.buffer.fifo_mut().advance(now);
         let is_due = |at: Option<Time>| at.is_some_and(|at| at <= now);
         if let Some(control) = &mut self.control
             && is_due(control.next_tick())
@@ -503,15 +505,15 @@ impl TxQueue {
             self.follow_limit();
         }
         if self.hooks.tick && is_due(self.scheme.next_tick()) {
-            let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
-            self.scheme.on_tick(&mut self.buffer, &mut cx);
+            self.ask(now, view, |scheme, buffer, cx| scheme.on_tick(buffer, cx));
+        } else {
+            self.watch(now);
         }
-        self.watch(now);
     }
 
     /// Whether a packet of the flow is queued or in service.
     pub fn holds(&self, flow: FlowId) -> bool {
-        self.buffer.holds(flow)
+        self.buffer.fifo().holds(flow)
     }
 
     /// Packets queued.
@@ -526,9 +528,7 @@ impl TxQueue {
 
     /// The packets queued, the oldest first.
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
-        let buffer = &self.buffer;
-        let slots = std::iter::successors(buffer.head(), |&slot| buffer.after(slot));
-        slots.map(|slot| buffer.packet(slot))
+        self.buffer.slots().map(|slot| &self.buffer[slot].packet)
     }
 
     /// The buffer, read-only.
@@ -538,7 +538,7 @@ impl TxQueue {
 
     /// Nanoseconds from enqueue to dequeue of each packet dequeued so far.
     pub fn sojourn(&self) -> &LogHistogram {
-        self.buffer.sojourn()
+        self.buffer.fifo().sojourn()
     }
 
     /// Whether a limit controller moves the limit.
@@ -548,13 +548,13 @@ impl TxQueue {
 
     /// Sets the buffer's limit, for transmit queues without a limit controller. [`TxQueueSpec::lowered_limit`] governs the packets above it.
     pub fn set_limit(&mut self, packets: u32, now: Time) {
-        self.buffer.advance(now);
+        self.buffer.fifo_mut().advance(now);
         self.move_limit(packets);
     }
 
     /// Total time for which nothing was queued up to `now`, since time zero.
     pub fn empty_time(&self, now: Time) -> Time {
-        self.buffer.empty_time(now)
+        self.buffer.fifo().empty_time(now)
     }
 
     /// Reports internal quantities of the scheme and of the limit controller that are worth recording.
@@ -571,12 +571,15 @@ impl TxQueue {
         if self.hooks.forgotten {
             self.scheme.on_forgotten(flow);
         }
-        self.buffer.retire(flow).map(|row| Ledger::of(&row, Count::default()))
+        self.buffer.retire(flow).map(|counters| Ledger::of(&counters, Count::default()))
     }
 
     /// All counters up to `now`.
     pub fn snapshot(&self, now: Time) -> TxQueueSnapshot {
-        TxQueueSnapshot { wait_below: self.wait_below.clone(), ..TxQueueSnapshot::of(&self.buffer, now) }
+        TxQueueSnapshot {
+            wait_below: self.wait_below.clone(),
+            ..TxQueueSnapshot::of(self.buffer.fifo(), now)
+        }
     }
 }
 
@@ -604,7 +607,7 @@ mod tests {
             queues[1].review();
             let mut flows = Flows::new(&FlowsSpec::default());
             let links = [54.0, 11.0, 1.0].map(|mbps| Link { rate: Rate::from_mbps(mbps) });
-            let mut in_service: Vec<[Departure; 2]> = vec![];
+            let mut in_service: Vec<[DequeuedPacket; 2]> = vec![];
             let mut now = Time::ZERO;
             for (what, connection, is_ack, us) in steps {
                 now += Time::from_us(us);
@@ -632,7 +635,7 @@ mod tests {
                         let station = (what == 5).then_some(StationId(connection as u16 % 3));
                         let grant = Grant { station, gathers: is_ack, ..Grant::ANY };
                         let view = View { flows: &flows, links: &links };
-                        let [short, asked] = queues.each_mut().map(|queue| queue.dequeue(&grant, now, || view).map(Departure::from));
+                        let [short, asked] = queues.each_mut().map(|queue| queue.dequeue(&grant, now, || view).map(DequeuedPacket::from));
                         prop_assert_eq!(format!("{short:?}"), format!("{asked:?}"));
                         in_service.extend(short.zip(asked).map(|(short, asked)| [short, asked]));
                     }
@@ -675,7 +678,7 @@ mod tests {
             (ports[1].plain, ports[1].observed) = (false, true);
             let flows = Flows::new(&FlowsSpec::default());
             let view = View { flows: &flows, links: &[] };
-            let mut in_service: Vec<[Departure; 2]> = vec![];
+            let mut in_service: Vec<[DequeuedPacket; 2]> = vec![];
             let mut now = Time::ZERO;
             for (what, flow, size, us) in steps {
                 now += Time::from_us(us);
@@ -700,7 +703,7 @@ mod tests {
                             ..Grant::ANY
                         };
                         let grant = if us % 3 == 0 { Grant::ANY } else { grant };
-                        let [short, general] = ports.each_mut().map(|port| port.dequeue(&grant, now, || view).map(Departure::from));
+                        let [short, general] = ports.each_mut().map(|port| port.dequeue(&grant, now, || view).map(DequeuedPacket::from));
                         prop_assert_eq!(format!("{short:?}"), format!("{general:?}"));
                         in_service.extend(short.zip(general).map(|(short, general)| [short, general]));
                     }

@@ -409,12 +409,12 @@ impl LiveNetwork {
         let slots = std::iter::successors(buffer.head(), |&slot| buffer.after(slot)).take(MAX_LISTED);
         let mut packets: Vec<u64> = vec![];
         for slot in slots {
-            let packet = buffer.packet(slot);
+            let packet = &buffer[slot].packet;
             packets.extend([
                 u64::from(flow_of[address::slot_of(&packet.tuple)]),
-                buffer.class(slot) as u64,
+                buffer[slot].class as u64,
                 u64::from(packet.ip_bytes()),
-                (now - buffer.enqueued_at(slot)).as_ns(),
+                (now - buffer[slot].enqueued_at).as_ns(),
                 u64::from(packet.ecn() == Ecn::Ce),
             ]);
         }

@@ -88,7 +88,7 @@ impl<T: Tap> Network<T> {
             let station = station_ids[spec.station.as_str()];
             let tcp = Arc::new(spec.tcp_of_ends());
             if tcp.small_queue.is_some() {
-                bss.report_freed(station);
+                bss.report_completions(station);
             }
             let delay_ms = spec.one_way_delay_ms.unwrap_or(default_delay_ms);
             let lines =
@@ -279,8 +279,8 @@ impl<T: Tap> Network<T> {
                 self.on_link_rate(change);
                 return true;
             }
-            Output::Freed(freed) => {
-                self.on_freed(freed);
+            Output::TxCompletion(completion) => {
+                self.on_completion(completion);
                 return true;
             }
         };

@@ -18,7 +18,7 @@ mod metering_tests;
 mod ppdu;
 
 use wifair_core::{Ac, FlowId, Packet, StationId, Time};
-use wifair_queue::{Direction, Freed, MpduOutcome, Outcome, Reception};
+use wifair_queue::{Direction, MpduOutcome, Outcome, Reception, TxCompletion};
 
 use crate::channel::ChannelRecipe;
 use crate::deadlines::{Due, LinkRateChange};
@@ -49,8 +49,8 @@ pub enum Output<'a> {
     Delivery(Delivery<'a>),
     /// A link rate has changed.
     LinkRate(LinkRateChange),
-    /// Packets of a connection are gone from their station ([`Bss::report_freed`]).
-    Freed(Freed),
+    /// Packets of a connection are gone from their station ([`Bss::report_completions`]).
+    TxCompletion(TxCompletion),
 }
 
 /// Kind of output of an event.
@@ -62,8 +62,8 @@ enum Event {
     Released,
     /// The rate of a link has changed.
     LinkRate,
-    /// A station has freed packets.
-    Freed,
+    /// Packets have left a station.
+    TxCompletion,
 }
 
 /// See the module documentation.
@@ -83,8 +83,8 @@ pub struct Bss {
     rate_adaptation: RateSpec,
     /// The last change of a link rate that was output.
     rate_change: Option<LinkRateChange>,
-    /// The last packets that were output as freed.
-    freed: Option<Freed>,
+    /// The last packets that were output as completed.
+    completion: Option<TxCompletion>,
     now: Time,
 }
 
@@ -232,7 +232,7 @@ impl Bss {
                 Output::Delivery(Delivery { packet, to: link.receiver() })
             }
             Event::LinkRate => Output::LinkRate(self.rate_change.expect("a rate has changed")),
-            Event::Freed => Output::Freed(self.freed.expect("packets were freed")),
+            Event::TxCompletion => Output::TxCompletion(self.completion.expect("there is a completion")),
         }
     }
 
@@ -246,9 +246,9 @@ impl Bss {
                 self.rate_change = Some(change);
                 return Some(Event::LinkRate);
             }
-            Due::Freed(freed) => {
-                self.freed = Some(freed);
-                return Some(Event::Freed);
+            Due::TxCompletion(completion) => {
+                self.completion = Some(completion);
+                return Some(Event::TxCompletion);
             }
             Due::Released => return self.release(now),
             Due::Beacon => {

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use wifair_core::{Rate, StationId, Time};
-use wifair_queue::{Direction, Freed, TxQueue};
+use wifair_queue::{Direction, TxCompletion, TxQueue};
 
 use crate::node::EdcafId;
 
@@ -24,7 +24,7 @@ pub(crate) enum Due {
     /// A rate change to be output.
     LinkRate(LinkRateChange),
     /// Packets of a station's host are gone, which is to be output.
-    Freed(Freed),
+    TxCompletion(TxCompletion),
     /// A packet that a recipient has released is to be output.
     Released,
     /// A target time of beacons has come.
@@ -50,8 +50,8 @@ pub(crate) struct Deadlines {
     next_failure: Time,
     /// Rate changes, the oldest first; due at once.
     rate_changes: VecDeque<LinkRateChange>,
-    /// What stations have freed, the oldest first; due at once.
-    freed: VecDeque<Freed>,
+    /// What has left the transmit queues and MACs of stations, the oldest first; due at once.
+    completions: VecDeque<TxCompletion>,
     /// Whether packets released by recipients are to be output at once.
     has_released: bool,
     next_reorder: Time,
@@ -68,7 +68,7 @@ impl Deadlines {
             failures: Vec::new(),
             next_failure: Time::MAX,
             rate_changes: VecDeque::new(),
-            freed: VecDeque::new(),
+            completions: VecDeque::new(),
             has_released: false,
             next_reorder: Time::MAX,
             next_beacon: Time::MAX,
@@ -118,7 +118,7 @@ impl Deadlines {
         self.next = now;
     }
 
-    /// Follows up on a call to the port of that number: sets its next tick, and schedules the output of what it has freed.
+    /// Follows up on a call to the port of that number: sets its next tick, and schedules the output of what has left it.
     #[inline(always)] // most calls have no news
     pub(crate) fn follow(&mut self, number: EdcafId, port: &mut TxQueue, now: Time) {
         if port.has_news() {
@@ -127,7 +127,7 @@ impl Deadlines {
         }
     }
 
-    /// Schedules the output of what a call to `port` has freed, at once.
+    /// Schedules the output of what a call to `port` reports as left, at once.
     #[inline(always)] // most ports free nothing
     pub(crate) fn follow_freed(&mut self, port: &mut TxQueue, now: Time) {
         if port.has_news() {
@@ -137,10 +137,10 @@ impl Deadlines {
 
     #[cold]
     fn notify_freed(&mut self, port: &mut TxQueue, now: Time) {
-        port.take_freed(|freed| {
-            match self.freed.back_mut().filter(|last| last.connection == freed.connection) {
-                Some(last) => last.ip_bytes += freed.ip_bytes,
-                None => self.freed.push_back(freed),
+        port.take_completions(|completion| {
+            match self.completions.back_mut().filter(|last| last.connection == completion.connection) {
+                Some(last) => last.ip_bytes += completion.ip_bytes,
+                None => self.completions.push_back(completion),
             }
             self.next = now;
         });
@@ -155,7 +155,7 @@ impl Deadlines {
 
     /// Whether the event due at `next()` is the output of a packet that a recipient has released.
     pub(crate) fn releases(&self) -> bool {
-        self.has_released && self.rate_changes.is_empty() && self.freed.is_empty()
+        self.has_released && self.rate_changes.is_empty() && self.completions.is_empty()
     }
 
     /// Sets the next target time of beacons.
@@ -170,8 +170,8 @@ impl Deadlines {
     pub(crate) fn take(&mut self, now: Time) -> Due {
         let due = if let Some(change) = self.rate_changes.pop_front() {
             Due::LinkRate(change)
-        } else if let Some(freed) = self.freed.pop_front() {
-            Due::Freed(freed)
+        } else if let Some(completion) = self.completions.pop_front() {
+            Due::TxCompletion(completion)
         } else if self.has_released {
             Due::Released
         } else if now == self.next_beacon {
@@ -193,7 +193,7 @@ impl Deadlines {
     }
 
     fn review(&mut self, now: Time) {
-        let is_empty = self.rate_changes.is_empty() && self.freed.is_empty() && !self.has_released;
+        let is_empty = self.rate_changes.is_empty() && self.completions.is_empty() && !self.has_released;
         let untold = if is_empty { Time::MAX } else { now };
         self.next =
             self.next_failure.min(self.next_tick).min(self.next_reorder).min(self.next_beacon).min(untold);

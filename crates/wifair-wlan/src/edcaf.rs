@@ -2,7 +2,7 @@
 //! called so.)
 
 use wifair_core::{Ac, StationId, Time};
-use wifair_queue::{Departure, Exchange, Outcome};
+use wifair_queue::{DequeuedPacket, Exchange, Outcome};
 
 use crate::mac::Mac;
 use crate::node::{EdcafId, LinkId};
@@ -68,7 +68,7 @@ pub(crate) struct Edcaf {
     mode: Mode,
     role: Role,
     /// The single frame in service, if any.
-    departure: Option<Departure>,
+    departure: Option<DequeuedPacket>,
     /// When it took its packet; for a link queue, when it came into service or when the outcome of its last PPDU became known.
     taken_at: Time,
     /// Cost of the packet in service so far; of a link queue, since its last PPDU.
@@ -131,7 +131,7 @@ impl Edcaf {
     #[inline(always)]
     pub(crate) fn load(
         &mut self,
-        departure: Option<impl Into<Departure>>,
+        departure: Option<impl Into<DequeuedPacket>>,
         phy: &BssTiming,
         now: Time,
     ) -> bool {
@@ -197,12 +197,12 @@ impl Edcaf {
     }
 
     /// The packet in service, while the node transmits or waits for the outcome.
-    pub(crate) fn departure(&self) -> &Departure {
+    pub(crate) fn departure(&self) -> &DequeuedPacket {
         self.departure.as_ref().expect("a packet is in service until it is acknowledged or given up")
     }
 
     /// The packet in service, if there is one that has not reached its receiver.
-    pub(crate) fn under_way(&self) -> Option<&Departure> {
+    pub(crate) fn under_way(&self) -> Option<&DequeuedPacket> {
         self.departure.as_ref().filter(|_| !self.delivered)
     }
 

@@ -358,9 +358,9 @@ impl Nodes {
     }
 
     /// Makes the ports of a node report what they free.
-    pub(crate) fn report_freed(&mut self, node: Node) {
+    pub(crate) fn report_completions(&mut self, node: Node) {
         let range = self.numbering.range(node);
-        self.categories[range].iter_mut().for_each(|category| category.port.report_freed());
+        self.categories[range].iter_mut().for_each(|category| category.port.report_completions());
     }
 
     /// Makes every port write in `journal` from now on.

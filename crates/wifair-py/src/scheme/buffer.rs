@@ -176,7 +176,7 @@ impl Buffer {
             if !call.state.has_stored_flows() {
                 return Err(asked("stored_flows()"));
             }
-            Ok(call.buffer.stored_packets(FlowId(flow), kind.into()))
+            Ok(call.buffer.stored_flows().packets(FlowId(flow), kind.into()))
         })
     }
 
@@ -186,7 +186,7 @@ impl Buffer {
             if !call.state.has_stored_flows() {
                 return Err(asked("stored_flows()"));
             }
-            Ok(call.buffer.stored_flows(kind.into()))
+            Ok(call.buffer.stored_flows().flows(kind.into()))
         })
     }
 
@@ -194,7 +194,7 @@ impl Buffer {
     #[getter]
     fn first_by_key(&self) -> PyResult<Option<Packet>> {
         self.find(
-            |call| if call.state.is_keyed() { Ok(call.buffer.first_by_key()) } else { Err(asked("keyed()")) },
+            |call| if call.state.is_keyed() { Ok(call.buffer.keys().first()) } else { Err(asked("keyed()")) },
         )
     }
 
@@ -202,7 +202,7 @@ impl Buffer {
     #[getter]
     fn last_by_key(&self) -> PyResult<Option<Packet>> {
         self.find(
-            |call| if call.state.is_keyed() { Ok(call.buffer.last_by_key()) } else { Err(asked("keyed()")) },
+            |call| if call.state.is_keyed() { Ok(call.buffer.keys().last()) } else { Err(asked("keyed()")) },
         )
     }
 
@@ -212,7 +212,7 @@ impl Buffer {
             if !call.state.is_keyed() {
                 return Err(asked("keyed()"));
             }
-            Ok(call.buffer.key(packet.slot(call)?))
+            Ok(call.buffer.keys().key(packet.slot(call)?))
         })
     }
 
@@ -251,29 +251,29 @@ impl Buffer {
 
     /// The first packet of a queue, or None. Needs `Indexes().queues()`.
     fn first_of(&self, queue: u32) -> PyResult<Option<Packet>> {
-        self.find(|call| Ok(call.buffer.first_of(number(call, queue)?)))
+        self.find(|call| Ok(call.buffer.queues().first(number(call, queue)?)))
     }
 
     /// The last packet of a queue, or None. Needs `Indexes().queues()`.
     fn last_of(&self, queue: u32) -> PyResult<Option<Packet>> {
-        self.find(|call| Ok(call.buffer.last_of(number(call, queue)?)))
+        self.find(|call| Ok(call.buffer.queues().last(number(call, queue)?)))
     }
 
     /// Number of packets in a queue. Needs `Indexes().queues()`.
     fn packets_of(&self, queue: u32) -> PyResult<u32> {
-        self.with(|call| Ok(call.buffer.packets_of(number(call, queue)?)))
+        self.with(|call| Ok(call.buffer.queues().packets(number(call, queue)?)))
     }
 
     /// Bytes in a queue, IP headers included. Needs `Indexes().queues()`.
     fn bytes_of(&self, queue: u32) -> PyResult<u32> {
-        self.with(|call| Ok(call.buffer.bytes_of(number(call, queue)?)))
+        self.with(|call| Ok(call.buffer.queues().bytes(number(call, queue)?)))
     }
 
     /// The numbers of the queues that hold packets, ascending. Needs `Indexes().queues()`.
     fn occupied_queues(&self) -> PyResult<Vec<u32>> {
         self.with(|call| {
             number(call, 0)?;
-            Ok(call.buffer.occupied_queues().map(|queue| queue.0).collect())
+            Ok(call.buffer.queues().occupied().map(|queue| queue.0).collect())
         })
     }
 

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use scoped_tls_hkt::scoped_thread_local;
 use wifair_core::{Class, FlowId, Packet, StationId, Time};
 use wifair_queue::{
-    Arrival, Buffer, Cx, Departure, Filter, Flows, Grant, Indexes, Link, Pick, Placed, Pool, SlotId,
+    Arrival, Buffer, Cx, DequeuedPacket, Filter, Flows, Grant, Indexes, Link, Pick, Placed, Pool, SlotId,
 };
 
 create_exception!(
@@ -100,7 +100,7 @@ pub struct Call<'a> {
     pub seen: Option<Seen>,
     pub placed: Option<Placed>,
     pub grant: Option<&'a Grant<'a>>,
-    pub departure: Option<Departure>,
+    pub departure: Option<DequeuedPacket>,
     /// `None` if the engine provides none.
     pub surroundings: Option<Surroundings<'a>>,
 }

@@ -85,10 +85,10 @@ impl Packet {
                 let slot = self.slot(call)?;
                 let buffer = &*call.buffer;
                 return Ok(read(
-                    buffer.packet(slot),
-                    buffer.flow(slot),
-                    buffer.station(slot),
-                    buffer.class(slot),
+                    &buffer[slot].packet,
+                    buffer[slot].flow,
+                    buffer[slot].station,
+                    buffer[slot].class,
                 ));
             }
             self.expect_arrival(call)?;
@@ -181,6 +181,6 @@ impl Packet {
     /// When it was admitted, in nanoseconds since the start of the run. For queued packets only.
     #[getter]
     fn enqueued_at_ns(&self) -> PyResult<u64> {
-        with_call(self.port, |call| Ok(call.buffer.enqueued_at(self.slot(call)?).as_ns()))
+        with_call(self.port, |call| Ok(call.buffer[self.slot(call)?].enqueued_at.as_ns()))
     }
 }

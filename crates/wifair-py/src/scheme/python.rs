@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use wifair_core::{Class, FlowId, StationId, Time};
 use wifair_queue::{
-    Arrival, Cx, Departure, Eviction, Exchange, Grant, Hooks, Indexes, Placed, Reception, Refusal, Scheme,
-    Shortcuts, Transmission,
+    Arrival, Cx, DequeuedPacket, Eviction, Exchange, Grant, Hooks, Indexes, Placed, Reception, Refusal,
+    Scheme, Shortcuts, Transmission,
 };
 
 use super::buffer::Buffer;
@@ -174,7 +174,7 @@ impl Scheme for PythonScheme {
         grant: &Grant,
         buffer: &mut wifair_queue::Buffer,
         cx: &mut Cx,
-    ) -> Option<Departure> {
+    ) -> Option<DequeuedPacket> {
         let Some(method) = &self.made.dequeue else { return buffer.release_head(grant) };
         let now = cx.now;
         Python::attach(|py| {

@@ -8,13 +8,13 @@ use super::slots::{NONE, SlotId, Slots};
 pub(super) struct Acks {
     filter: Filter,
     /// By slot.
-    links: Vec<Link>,
+    links: Vec<AckLink>,
     /// By flow.
-    flows: Vec<Flow>,
+    flows: Vec<FlowAcks>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Link {
+struct AckLink {
     older: u32,
     newer: u32,
     /// Repeats the acknowledgement number of the flow's previous ACK.
@@ -23,16 +23,16 @@ struct Link {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Flow {
+struct FlowAcks {
     newest: u32,
     /// Acknowledgement number of the last admitted ACK, still queued or not.
     last_ack: Option<u32>,
     oldest_redundant: u32,
 }
 
-impl Flow {
+impl FlowAcks {
     /// Updates the oldest redundant ACK when `ack` leaves or is no longer redundant.
-    fn no_longer_redundant(&mut self, links: &[Link], ack: SlotId) {
+    fn no_longer_redundant(&mut self, links: &[AckLink], ack: SlotId) {
         if self.oldest_redundant == ack.0 {
             let mut next = links[ack.index()].newer;
             while SlotId::from_link(next).is_some_and(|ack| !links[ack.index()].redundant) {
@@ -51,8 +51,8 @@ pub(super) struct Removal {
 }
 
 impl Acks {
-    const VACANT: Link = Link { older: NONE, newer: NONE, duplicate: false, redundant: false };
-    const NO_ACKS: Flow = Flow { newest: NONE, last_ack: None, oldest_redundant: NONE };
+    const VACANT: AckLink = AckLink { older: NONE, newer: NONE, duplicate: false, redundant: false };
+    const NO_ACKS: FlowAcks = FlowAcks { newest: NONE, last_ack: None, oldest_redundant: NONE };
 
     pub fn new(filter: Filter) -> Acks {
         Acks { filter, links: Vec::new(), flows: Vec::new() }
@@ -78,7 +78,7 @@ impl Acks {
         let flow = &mut self.flows[queued.flow.index()];
         let older = std::mem::replace(&mut flow.newest, slot.0);
         let duplicate = flow.last_ack.replace(queued.packet.ack) == Some(queued.packet.ack);
-        self.links[slot.index()] = Link { older, newer: NONE, duplicate, redundant: false };
+        self.links[slot.index()] = AckLink { older, newer: NONE, duplicate, redundant: false };
         let older = SlotId::from_link(older)?;
         self.links[older.index()].newer = slot.0;
         self.supersede(slots, older, &queued.packet)
@@ -86,7 +86,7 @@ impl Acks {
 
     /// Removes an ACK from its flow, at any position.
     pub fn remove(&mut self, slots: &Slots, slot: SlotId) -> Removal {
-        let Link { older, newer, redundant, .. } = self.links[slot.index()];
+        let AckLink { older, newer, redundant, .. } = self.links[slot.index()];
         let flow = &mut self.flows[slots.get(slot).flow.index()];
         match SlotId::from_link(newer) {
             Some(newer) => self.links[newer.index()].older = older,
@@ -96,7 +96,7 @@ impl Acks {
         let mut removal = Removal { was_redundant: redundant, changed: None };
         if let Some(older) = SlotId::from_link(older) {
             self.links[older.index()].newer = newer;
-            removal.changed = self.look_again(slots, older);
+            removal.changed = self.re_evaluate(slots, older);
         }
         removal
     }
@@ -105,12 +105,12 @@ impl Acks {
     /// needed (false).
     pub fn changed(&mut self, slots: &Slots, slot: SlotId) -> [Option<(SlotId, bool)>; 2] {
         let older = SlotId::from_link(self.links[slot.index()].older);
-        [older, Some(slot)].map(|ack| self.look_again(slots, ack?))
+        [older, Some(slot)].map(|ack| self.re_evaluate(slots, ack?))
     }
 
     /// Re-evaluates a queued ACK after a change to it or to its successor: returns whether it has become redundant (true) or
     /// needed (false).
-    fn look_again(&mut self, slots: &Slots, ack: SlotId) -> Option<(SlotId, bool)> {
+    fn re_evaluate(&mut self, slots: &Slots, ack: SlotId) -> Option<(SlotId, bool)> {
         let newer = self.links[ack.index()].newer;
         let redundant = SlotId::from_link(newer)
             .is_some_and(|newer| self.supersedes(slots, &slots.get(newer).packet, ack));

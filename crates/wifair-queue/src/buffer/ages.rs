@@ -1,6 +1,6 @@
 use super::bit_tree::BitTree;
 use super::pools::Pool;
-use super::slots::{ASKED, SlotId, Slots};
+use super::slots::{SlotId, Slots, UNDECLARED};
 
 /// The member of a pool that is nearest to the head or the tail.
 ///
@@ -45,7 +45,7 @@ impl Ages {
             return;
         }
         if self.next as usize == self.slots.len() {
-            return self.number_anew(queue, slot);
+            return self.renumber(queue, slot);
         }
         self.numbers[slot.index()] = self.next;
         self.slots[self.next as usize] = slot;
@@ -54,7 +54,7 @@ impl Ages {
 
     /// Renumbers the whole queue, in which `fresh` has no number yet.
     #[cold]
-    pub fn number_anew(&mut self, queue: &Slots, fresh: SlotId) {
+    pub fn renumber(&mut self, queue: &Slots, fresh: SlotId) {
         let room = (queue.len() as usize * NUMBERS_A_PACKET).next_power_of_two().max(LEAST_NUMBERS);
         let old = self.pools.clone();
         for pool in self.pools.iter_mut().flatten() {
@@ -107,7 +107,7 @@ impl Ages {
     }
 
     fn pool(&self, pool: Pool) -> &BitTree {
-        self.pools[pool as usize].as_ref().expect(ASKED)
+        self.pools[pool as usize].as_ref().expect(UNDECLARED)
     }
 }
 
@@ -136,7 +136,7 @@ mod tests {
         let (flow, station) = (FlowId(0), StationId(0));
         let mut rng = Rng::stream(1, "test", "none drawn");
         let mut buffer = Buffer::new(10, false, Indexes::NONE.picking(Pool::Ack, Pick::Oldest));
-        buffer.advance(Time::ZERO);
+        buffer.fifo_mut().advance(Time::ZERO);
         for payload_bytes in [0, 1460, 0] {
             let packet = packet(payload_bytes);
             let arrival = buffer.arrival(&packet, flow, station, Ac::BestEffort);

@@ -2,13 +2,13 @@ use wifair_core::{Ac, Class, FlowId, Packet, Rng, StationId};
 
 use super::acks::Acks;
 use super::ages::Ages;
-use super::categories::ByCategory;
-use super::keyed::Keyed;
-use super::lists::Lists;
+use super::key_order::KeyOrder;
 use super::pools::{Filter, POOLS, Pick, Pool};
 use super::queues::Queues;
 use super::random_set::RandomSet;
-use super::slots::{ASKED, SlotId, Slots};
+use super::slots::{SlotId, Slots, UNDECLARED};
+use super::stored_flows::StoredFlows;
+use super::sublists::Sublists;
 
 /// The indexes that a buffer keeps in addition to its order, as requested by a scheme. Indexes that are not requested have no
 /// cost.
@@ -78,11 +78,6 @@ impl Indexes {
         self.queues = true;
         self
     }
-
-    /// Whether any index is requested.
-    pub(super) fn any(&self) -> bool {
-        *self != Indexes::NONE
-    }
 }
 
 /// The indexes requested by a scheme.
@@ -94,12 +89,12 @@ pub(super) struct Index {
     low_priority: bool,
     acks: Option<Acks>,
     stored: Option<StoredFlows>,
-    keyed: Option<Keyed>,
-    categories: Option<ByCategory>,
+    keyed: Option<KeyOrder>,
+    categories: Option<Sublists>,
     queues: Option<Queues>,
     /// The order from head to tail per station, and within that per category if [`Indexes::by_category`]; kept from the first
     /// request of an aggregate on.
-    stations: Option<Lists>,
+    stations: Option<Sublists>,
     /// Whether there is an order in addition to that from head to tail: one of the last four.
     has_orders: bool,
     /// Whether there is any other index.
@@ -107,6 +102,11 @@ pub(super) struct Index {
 }
 
 impl Index {
+    /// The requested indexes, if any.
+    pub fn boxed(wanted: Indexes) -> Option<Box<Index>> {
+        (wanted != Indexes::NONE).then(|| Box::new(Index::new(wanted)))
+    }
+
     pub fn new(wanted: Indexes) -> Index {
         let pools = Indexes { keyed: false, by_category: false, queues: false, ..wanted };
         Index {
@@ -115,12 +115,12 @@ impl Index {
             low_priority: [wanted.random, wanted.by_age].iter().any(|of| of[Pool::LowPriorityData as usize]),
             acks: wanted.acks.map(Acks::new),
             stored: wanted.stored_flows.then(StoredFlows::default),
-            keyed: wanted.keyed.then(Keyed::default),
-            categories: wanted.by_category.then(ByCategory::default),
+            keyed: wanted.keyed.then(KeyOrder::default),
+            categories: wanted.by_category.then(|| Sublists::new(false, true)),
             queues: wanted.queues.then(Queues::default),
             stations: None,
             has_orders: wanted != pools,
-            has_pools: pools.any(),
+            has_pools: pools != Indexes::NONE,
         }
     }
 
@@ -134,7 +134,7 @@ impl Index {
 
     pub fn grow_flows(&mut self, flows: usize) {
         self.acks.iter_mut().for_each(|acks| acks.grow_flows(flows));
-        self.stored.iter_mut().for_each(|stored| stored.counts.resize(flows, [0; 3]));
+        self.stored.iter_mut().for_each(|stored| stored.grow_flows(flows));
     }
 
     /// Clears the state of a flow that has gone, so that the next one with its id starts without history.
@@ -156,41 +156,10 @@ impl Index {
     // Not inlined, like its three siblings: they would slow down buffers without an index.
     #[inline(never)]
     fn insert_into_orders(&mut self, slots: &Slots, slot: SlotId, replaced: Option<Class>) {
-        if let Some(categories) = &mut self.categories {
-            match replaced {
-                None => categories.push(slots, slot),
-                Some(_) => categories.insert(slots, slot),
-            }
+        for sublists in self.categories.iter_mut().chain(&mut self.stations) {
+            sublists.insert(slots, slot, replaced.is_some());
         }
         self.queues.iter_mut().for_each(|queues| queues.insert(slots, slot));
-        if self.stations.is_some() {
-            self.insert_into_stations(slots, slot, replaced.is_some());
-        }
-    }
-
-    /// When a packet replaces another, its neighbour is searched for, as in [`ByCategory::insert`].
-    fn insert_into_stations(&mut self, slots: &Slots, slot: SlotId, in_place: bool) {
-        let list = self.station_list_of(slots, slot);
-        let before = if in_place {
-            let mut towards_head = std::iter::successors(slots.before(slot), |&other| slots.before(other));
-            Some(towards_head.find(|&other| self.station_list_of(slots, other) == list))
-        } else {
-            None
-        };
-        let Some(stations) = &mut self.stations else { return };
-        match before {
-            None => stations.push(list, slot),
-            Some(before) => stations.insert_after(list, before, slot),
-        }
-    }
-
-    fn station_list(&self, station: StationId, ac: Ac) -> usize {
-        4 * station.index() + if self.by_category() { ac as usize } else { 0 }
-    }
-
-    fn station_list_of(&self, slots: &Slots, slot: SlotId) -> usize {
-        let slot = slots.get(slot);
-        self.station_list(slot.station, slot.ac)
     }
 
     /// Keeps the order by station from now on. The first call walks over all packets.
@@ -198,11 +167,10 @@ impl Index {
         if self.stations.is_some() {
             return;
         }
-        self.stations = Some(Lists::default());
+        let mut stations = Sublists::new(true, self.by_category());
+        slots.iter().for_each(|slot| stations.insert(slots, slot, false));
+        self.stations = Some(stations);
         self.has_orders = true;
-        for slot in std::iter::successors(slots.head(), |&slot| slots.after(slot)) {
-            self.insert_into_stations(slots, slot, false);
-        }
     }
 
     /// Whether the order by station is the only one, and there is no pool.
@@ -211,27 +179,15 @@ impl Index {
         self.stations.is_some() && others == [false; 4]
     }
 
-    /// Adds a packet, admitted at the tail, if the order by station is the only one.
-    pub fn push_to_station(&mut self, station: StationId, slot: SlotId) {
-        self.stations.as_mut().expect(ASKED).push(4 * station.index(), slot);
-    }
-
-    /// Removes the first packet for a station if the order by station is the only one, and if the packet `fits`.
-    pub fn pop_of_station(
-        &mut self,
-        station: StationId,
-        fits: impl FnOnce(SlotId) -> bool,
-    ) -> Option<SlotId> {
-        let (list, stations) = (4 * station.index(), self.stations.as_mut().expect(ASKED));
-        let first = stations.first(list).filter(|&first| fits(first))?;
-        stations.pop(list);
-        Some(first)
+    /// The order by station.
+    pub fn stations_mut(&mut self) -> &mut Sublists {
+        self.stations.as_mut().expect(UNDECLARED)
     }
 
     /// The packet for a station nearest to the head, of category `ac` if there is an order per category. `None` if the order by
     /// station is not kept.
     pub fn first_of_station(&self, station: StationId, ac: Ac) -> Option<Option<SlotId>> {
-        self.stations.as_ref().map(|stations| stations.first(self.station_list(station, ac)))
+        self.stations.as_ref().map(|stations| stations.first(station, ac))
     }
 
     #[inline(never)]
@@ -241,7 +197,7 @@ impl Index {
             match replaced {
                 None => ages.number(slots, slot),
                 Some(other) if other == class => {} // the replacement inherits the number
-                Some(_) => ages.number_anew(slots, slot),
+                Some(_) => ages.renumber(slots, slot),
             }
         }
         self.stored.iter_mut().for_each(|stored| stored.insert(flow, class));
@@ -271,12 +227,10 @@ impl Index {
 
     #[inline(never)]
     fn remove_from_orders(&mut self, slots: &Slots, slot: SlotId) {
-        self.categories.iter_mut().for_each(|categories| categories.remove(slots, slot));
         self.keyed.iter_mut().for_each(|keyed| keyed.remove(slot, slots.get(slot).station));
         self.queues.iter_mut().for_each(|queues| queues.remove(slots, slot));
-        if self.stations.is_some() {
-            let list = self.station_list_of(slots, slot);
-            self.stations.iter_mut().for_each(|stations| stations.remove(list, slot));
+        for sublists in self.categories.iter_mut().chain(&mut self.stations) {
+            sublists.remove(slots, slot);
         }
     }
 
@@ -313,39 +267,33 @@ impl Index {
     pub fn head(&self, slots: &Slots, ac: Ac) -> Option<SlotId> {
         match &self.categories {
             None => slots.head(),
-            Some(categories) => categories.head(ac),
+            Some(categories) => categories.first(StationId(0), ac),
         }
     }
 
-    /// Adds an arrived packet to the order of keys.
-    pub fn insert_keyed(&mut self, slots: &Slots, slot: SlotId, key: u64) {
-        let station = slots.get(slot).station;
-        self.keyed_mut().insert(slot, key, station);
-    }
-
     /// The order of keys.
-    pub fn keyed(&self) -> &Keyed {
-        self.keyed.as_ref().expect(ASKED)
+    pub fn keys(&self) -> &KeyOrder {
+        self.keyed.as_ref().expect(UNDECLARED)
     }
 
     /// The order of keys, for queries by station.
-    pub fn keyed_mut(&mut self) -> &mut Keyed {
-        self.keyed.as_mut().expect(ASKED)
+    pub fn keys_mut(&mut self) -> &mut KeyOrder {
+        self.keyed.as_mut().expect(UNDECLARED)
     }
 
     /// The queues.
     pub fn queues(&self) -> &Queues {
-        self.queues.as_ref().expect(ASKED)
+        self.queues.as_ref().expect(UNDECLARED)
     }
 
     /// The queues, to select the one that the next packet joins.
     pub fn queues_mut(&mut self) -> &mut Queues {
-        self.queues.as_mut().expect(ASKED)
+        self.queues.as_mut().expect(UNDECLARED)
     }
 
     /// Marks the queued ACK that an arriving ACK supersedes, if any, as redundant.
     pub fn announce(&mut self, slots: &Slots, flow: FlowId, ack: &Packet) {
-        let acks = self.acks.as_mut().expect(ASKED);
+        let acks = self.acks.as_mut().expect(UNDECLARED);
         if let Some(redundant) = acks.announce(slots, flow, ack) {
             self.join(Pool::Redundant, redundant);
         }
@@ -375,24 +323,24 @@ impl Index {
 
     /// The newest queued ACK of `flow`, if the arriving `ack` supersedes it.
     pub fn superseded_by(&self, slots: &Slots, flow: FlowId, ack: &Packet) -> Option<SlotId> {
-        self.acks.as_ref().expect(ASKED).superseded_by(slots, flow, ack)
+        self.acks.as_ref().expect(UNDECLARED).superseded_by(slots, flow, ack)
     }
 
     /// See [`Acks::oldest_redundant`].
     pub fn oldest_redundant(&self, flow: FlowId) -> Option<SlotId> {
-        self.acks.as_ref().expect(ASKED).oldest_redundant(flow)
+        self.acks.as_ref().expect(UNDECLARED).oldest_redundant(flow)
     }
 
     pub fn pick(&self, pool: Pool, pick: Pick, rng: &mut Rng) -> Option<SlotId> {
         match pick {
-            Pick::Random => self.random[pool as usize].as_ref().expect(ASKED).pick(rng),
-            Pick::Oldest => self.ages.as_ref().expect(ASKED).oldest(pool),
-            Pick::Newest => self.ages.as_ref().expect(ASKED).newest(pool),
+            Pick::Random => self.random[pool as usize].as_ref().expect(UNDECLARED).pick(rng),
+            Pick::Oldest => self.ages.as_ref().expect(UNDECLARED).oldest(pool),
+            Pick::Newest => self.ages.as_ref().expect(UNDECLARED).newest(pool),
         }
     }
 
     pub fn stored(&self) -> &StoredFlows {
-        self.stored.as_ref().expect(ASKED)
+        self.stored.as_ref().expect(UNDECLARED)
     }
 
     #[inline(always)]
@@ -415,35 +363,4 @@ impl Index {
 fn is_low_priority_data(slots: &Slots, slot: SlotId) -> bool {
     let queued = slots.get(slot);
     queued.class == Class::Data && !queued.packet.is_high_priority()
-}
-
-/// How many packets each flow has stored, and how many flows have any, by class.
-#[derive(Clone, Debug, Default)]
-pub(super) struct StoredFlows {
-    counts: Vec<[u32; 3]>,
-    flows: [u32; 3],
-}
-
-impl StoredFlows {
-    fn insert(&mut self, flow: FlowId, class: Class) {
-        let count = &mut self.counts[flow.index()][class as usize];
-        self.flows[class as usize] += u32::from(*count == 0);
-        *count += 1;
-    }
-
-    fn remove(&mut self, flow: FlowId, class: Class) {
-        let count = &mut self.counts[flow.index()][class as usize];
-        *count -= 1;
-        self.flows[class as usize] -= u32::from(*count == 0);
-    }
-
-    /// Stored packets of a flow and class; 0 for an unknown flow.
-    pub fn packets(&self, flow: FlowId, class: Class) -> u32 {
-        self.counts.get(flow.index()).map_or(0, |counts| counts[class as usize])
-    }
-
-    /// Number of flows with stored packets of a class.
-    pub fn flows(&self, class: Class) -> u32 {
-        self.flows[class as usize]
-    }
 }

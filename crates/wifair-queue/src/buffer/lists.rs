@@ -4,21 +4,21 @@ use super::slots::{NONE, SlotId};
 /// in at most one list. Numbers should be dense: there is a row for each up to the greatest.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lists {
-    ends: Vec<Ends>,
+    ends: Vec<ListEnds>,
     /// By slot: neighbours towards the first and towards the last.
     links: Vec<[u32; 2]>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Ends {
+struct ListEnds {
     first: u32,
     last: u32,
 }
 
-const EMPTY: Ends = Ends { first: NONE, last: NONE };
+const EMPTY: ListEnds = ListEnds { first: NONE, last: NONE };
 
 impl Lists {
-    fn ends(&self, list: usize) -> Ends {
+    fn ends(&self, list: usize) -> ListEnds {
         self.ends.get(list).copied().unwrap_or(EMPTY)
     }
 

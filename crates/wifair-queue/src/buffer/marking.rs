@@ -1,7 +1,7 @@
 use wifair_core::{Class, Ecn, TcpFlags};
 
 use super::Buffer;
-use super::ledger::Fate;
+use super::counters::Counted;
 use super::slots::SlotId;
 use crate::journal::TxQueueEvent;
 
@@ -9,15 +9,13 @@ impl Buffer {
     /// Sets CE on a queued packet whose transport is ECN-capable (RFC 3168, section 5). Returns false and changes nothing
     /// otherwise; the scheme decides what to do then. A packet that is already marked counts once.
     pub fn mark(&mut self, slot: SlotId) -> bool {
-        let queued = self.slots.get_mut(slot);
-        match queued.packet.ecn() {
+        let packet = &mut self.fifo.queued_mut(slot).packet;
+        match packet.ecn() {
             Ecn::NotEct => return false,
             Ecn::Ce => {}
             Ecn::Ect0 | Ecn::Ect1 => {
-                queued.packet = queued.packet.with_ecn(Ecn::Ce);
-                let (flow, class, bytes) = (queued.flow, queued.class, queued.packet.ip_bytes());
-                self.books.row(flow.index(), class).book(Fate::CeMarked, bytes);
-                self.note_mark(slot, TxQueueEvent::CeMarked);
+                *packet = packet.with_ecn(Ecn::Ce);
+                self.count_mark(slot, Counted::CeMarked, TxQueueEvent::CeMarked);
             }
         }
         true
@@ -29,26 +27,22 @@ impl Buffer {
     /// No RFC specifies this: RFC 3168 leaves ECE to the receiver, and a sender without ECN ignores it (`dqm` III-B.1 does it).
     /// [`Buffer::mark`] never does it; a scheme must call this method.
     pub fn set_ece(&mut self, slot: SlotId) -> bool {
-        let queued = self.slots.get_mut(slot);
+        let queued = self.fifo.queued_mut(slot);
         if queued.class != Class::Ack {
             return false;
         }
         if !queued.packet.flags.contains(TcpFlags::ECE) {
             queued.packet.flags |= TcpFlags::ECE;
-            let (flow, class, bytes) = (queued.flow, queued.class, queued.packet.ip_bytes());
-            self.books.row(flow.index(), class).book(Fate::EceMarked, bytes);
-            self.note_mark(slot, TxQueueEvent::EceMarked);
+            self.count_mark(slot, Counted::EceMarked, TxQueueEvent::EceMarked);
             if let Some(index) = &mut self.index {
-                index.ack_changed(&self.slots, slot);
+                index.ack_changed(self.fifo.slots(), slot);
             }
         }
         true
     }
 
-    fn note_mark(&self, slot: SlotId, event: TxQueueEvent) {
-        if let Some(journal) = &self.journal {
-            let queued = self.slots.get(slot);
-            journal.note(self.now, event, &queued.packet, queued.station);
-        }
+    fn count_mark(&mut self, slot: SlotId, counted: Counted, event: TxQueueEvent) {
+        self.fifo.count(slot, counted);
+        self.observers.marked(&self[slot], event, self.fifo.now());
     }
 }

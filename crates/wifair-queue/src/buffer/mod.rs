@@ -2,42 +2,49 @@
 
 mod acks;
 mod ages;
+mod arrival;
 mod bit_tree;
-mod by_queue;
-mod categories;
-mod departure;
+mod counters;
+mod dequeued;
+mod fifo;
 mod indexes;
-mod keyed;
-mod ledger;
+mod key_order;
 mod lists;
 mod longest;
 mod marking;
 mod moves;
-mod passage;
+mod observers;
 mod pools;
 mod queues;
 mod random_set;
 mod slots;
-mod takeover;
+mod stored_flows;
+mod sublists;
 
-use wifair_core::{Ac, Class, ConnectionId, FlowId, LogHistogram, Packet, Rng, StationId, Time};
+use std::ops;
 
-pub use departure::{Departure, Dequeued};
+use wifair_core::{Ac, Class, FlowId, Packet, Rng, StationId};
+
+pub use arrival::{Arrival, Placed};
+pub use counters::Count;
+pub(crate) use counters::{Counted, PacketCounters};
+pub use dequeued::{DequeuedPacket, DequeuedSlot};
+pub(crate) use fifo::Fifo;
 use indexes::Index;
 pub use indexes::Indexes;
-pub use ledger::Count;
-pub(crate) use ledger::{Books, Fate, FlowRows, Row};
+pub use key_order::KeyOrder;
 pub(crate) use lists::Lists;
-pub use passage::{Arrival, Placed};
+pub(crate) use observers::Observers;
+pub use observers::TxCompletion;
 pub use pools::{Filter, Pick, Pool};
-pub use queues::QueueId;
-pub use slots::SlotId;
-use slots::{ASKED, Slots};
+pub use queues::{QueueId, Queues};
+use slots::UNDECLARED;
+pub use slots::{QueuedPacket, SlotId};
+pub use stored_flows::StoredFlows;
 
-use crate::journal::Journal;
-use crate::words::{Grant, Outcome};
+use crate::words::Grant;
 
-/// The packet store of a transmit queue, with its counters.
+/// The packet store of a transmit queue, with its counters. `buffer[slot]` is a queued packet.
 ///
 /// Only the buffer places and releases packets, so no scheme can lose, invent or miscount one. It is always an ordered list
 /// from head to tail from which any packet can be removed in O(1). Further [`Indexes`] exist only if requested.
@@ -45,199 +52,122 @@ use crate::words::{Grant, Outcome};
 /// At every instant, for each flow and class, in packets and in bytes: offered = refused + accepted;
 /// accepted = dequeued + evicted + filtered + queued; dequeued = delivered + lost at the retry limit + in service.
 #[derive(Clone, Debug)]
-#[repr(C)] // what every packet needs comes first, in three cache lines
+#[repr(C)] // as in `Fifo`
 pub struct Buffer {
-    now: Time,
-    limit: u32,
-    in_service: u32,
-    counts_in_service: bool,
-    slots: Slots,
-    /// When the length last changed.
-    length_since: Time,
-    /// Nanoseconds spent at each length, up to the last change of length.
-    time_at_length: Vec<u64>,
-    books: Books,
-    sojourn: LogHistogram,
+    fifo: Fifo,
     index: Option<Box<Index>>,
     /// Slot of the packet that a scheme has released last.
     released: SlotId,
-    /// Journal of exceptional events, if kept.
-    journal: Option<Journal>,
-    /// Packets that are gone and have not been taken, if that is reported.
-    freed: Option<Vec<Freed>>,
+    observers: Observers,
 }
 
-/// A packet of a host that is gone from its station: delivered, given up, or dropped on the way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Freed {
-    /// Its connection.
-    pub connection: ConnectionId,
-    /// Its length.
-    pub ip_bytes: u32,
+impl ops::Index<SlotId> for Buffer {
+    type Output = QueuedPacket;
+
+    fn index(&self, slot: SlotId) -> &QueuedPacket {
+        self.fifo.slots().get(slot)
+    }
 }
 
 impl Buffer {
     pub(crate) fn new(limit_packets: u32, counts_in_service: bool, indexes: Indexes) -> Buffer {
         Buffer {
-            slots: Slots::new(),
-            index: indexes.any().then(|| Box::new(Index::new(indexes))),
-            limit: limit_packets,
-            counts_in_service,
-            in_service: 0,
-            now: Time::ZERO,
-            books: Books::default(),
-            time_at_length: vec![0],
-            length_since: Time::ZERO,
-            sojourn: LogHistogram::new(),
+            fifo: Fifo::new(limit_packets, counts_in_service),
+            index: Index::boxed(indexes),
             released: SlotId::default(),
-            journal: None,
-            freed: None,
+            observers: Observers::default(),
         }
     }
 
-    /// Reports each packet that is gone from now on.
-    pub(crate) fn report_freed(&mut self) {
-        self.freed.get_or_insert_default();
+    /// Its packets in order, and their counters.
+    pub(crate) fn fifo(&self) -> &Fifo {
+        &self.fifo
     }
 
-    /// Packets that are gone and have not been taken.
-    pub(crate) fn freed_mut(&mut self) -> Option<&mut Vec<Freed>> {
-        self.freed.as_mut()
+    /// The same, to append and release directly in a buffer without an index.
+    pub(crate) fn fifo_mut(&mut self) -> &mut Fifo {
+        &mut self.fifo
     }
 
-    /// Whether there are any.
-    pub(crate) fn has_freed(&self) -> bool {
-        self.freed.as_ref().is_some_and(|freed| !freed.is_empty())
+    pub(crate) fn observers(&self) -> &Observers {
+        &self.observers
     }
 
-    /// Reports that a packet is gone.
-    pub(crate) fn free(&mut self, packet: &Packet) {
-        if let Some(freed) = &mut self.freed {
-            freed.push(Freed { connection: packet.connection, ip_bytes: packet.ip_bytes() });
-        }
+    pub(crate) fn observers_mut(&mut self) -> &mut Observers {
+        &mut self.observers
     }
 
-    pub(crate) fn keep_journal(&mut self, journal: Journal) {
-        self.journal = Some(journal);
-    }
-
-    /// Whether it has only its order and its counters: quiet, without an index.
+    /// Whether it has only its order and its counters: no index, and nobody observes it.
     pub(crate) fn is_plain(&self) -> bool {
-        self.index.is_none() && self.is_quiet()
+        self.index.is_none() && self.observers.is_empty()
     }
 
-    /// Whether it has only its order, an order by station and its counters.
+    /// Whether it has an order by station in addition, which does not distinguish categories.
     pub(crate) fn is_by_station(&self) -> bool {
-        self.index.as_ref().is_some_and(|index| index.is_by_station()) && self.is_quiet()
-    }
-
-    /// Whether it has no journal and no reports, and any packet may leave first, whatever its category.
-    pub(crate) fn is_quiet(&self) -> bool {
-        self.journal.is_none() && self.freed.is_none() && !self.serves_categories()
+        self.index.as_ref().is_some_and(|index| index.is_by_station()) && self.observers.is_empty()
     }
 
     /// Packets queued.
     pub fn len(&self) -> usize {
-        self.slots.len() as usize
+        self.fifo.slots().len() as usize
     }
 
     /// Whether nothing is queued.
     pub fn is_empty(&self) -> bool {
-        self.slots.len() == 0
+        self.len() == 0
     }
 
     /// The maximum number of packets; see [`TxQueueSpec`](crate::TxQueueSpec) for what counts.
     pub fn limit(&self) -> u32 {
-        self.limit
-    }
-
-    /// Sets the limit. If it is below the current length, nothing is evicted: the buffer is full until it has drained.
-    pub fn set_limit(&mut self, packets: u32) {
-        self.limit = packets;
-    }
-
-    /// Packets that count towards the limit.
-    fn occupancy(&self) -> u32 {
-        self.slots.len() + self.in_service * u32::from(self.counts_in_service)
+        self.fifo.limit()
     }
 
     /// Whether an arrival finds no room.
     pub fn is_full(&self) -> bool {
-        self.slots.len() >= self.limit || self.counts_in_service && self.occupancy() >= self.limit
+        self.fifo.is_full()
     }
 
     /// Number of queued packets above a limit that has been lowered.
     pub fn excess(&self) -> u32 {
-        self.occupancy().saturating_sub(self.limit).min(self.slots.len())
+        self.fifo.excess()
     }
 
     /// Whether nothing is queued or in service.
     pub fn is_idle(&self) -> bool {
-        self.is_empty() && self.in_service == 0
-    }
-
-    /// Total time for which nothing was queued up to `now`, since time zero.
-    pub(crate) fn empty_time(&self, now: Time) -> Time {
-        let now = if self.is_empty() { now - self.length_since } else { Time::ZERO };
-        Time::from_ns(self.time_at_length[0]) + now
+        self.fifo.is_idle()
     }
 
     /// The packet at the head.
     pub fn head(&self) -> Option<SlotId> {
-        self.slots.head()
+        self.fifo.slots().head()
     }
 
     /// The packet at the tail.
     pub fn tail(&self) -> Option<SlotId> {
-        self.slots.tail()
+        self.fifo.slots().tail()
     }
 
     /// The packet after another, towards the tail.
     pub fn after(&self, slot: SlotId) -> Option<SlotId> {
-        self.slots.after(slot)
+        self.fifo.slots().after(slot)
     }
 
-    /// A queued packet.
-    pub fn packet(&self, slot: SlotId) -> &Packet {
-        &self.slots.get(slot).packet
-    }
-
-    /// A queued packet's flow.
-    pub fn flow(&self, slot: SlotId) -> FlowId {
-        self.slots.get(slot).flow
-    }
-
-    /// A queued packet's class.
-    pub fn class(&self, slot: SlotId) -> Class {
-        self.slots.get(slot).class
-    }
-
-    /// A queued packet's station.
-    pub fn station(&self, slot: SlotId) -> StationId {
-        self.slots.get(slot).station
-    }
-
-    /// A queued packet's access category; best effort where a transmit queue serves one category only.
-    pub fn ac(&self, slot: SlotId) -> Ac {
-        self.slots.get(slot).ac
-    }
-
-    /// Enqueue time of a queued packet.
-    pub fn enqueued_at(&self, slot: SlotId) -> Time {
-        self.slots.get(slot).enqueued_at
+    /// The queued packets from head to tail.
+    pub fn slots(&self) -> impl Iterator<Item = SlotId> + '_ {
+        self.fifo.slots().iter()
     }
 
     /// Picks a packet of the pool; `None` if it is empty. A random pick takes one draw unless the pool is empty.
     pub fn pick(&self, pool: Pool, pick: Pick, rng: &mut Rng) -> Option<SlotId> {
-        self.index().pick(pool, pick, rng)
+        self.declared().pick(pool, pick, rng)
     }
 
     /// Picks a redundant ACK, including the one that the arrival makes redundant. An ACK is redundant if a newer one of its
     /// connection is queued or just arriving.
     pub fn pick_redundant(&mut self, arrival: &Arrival, pick: Pick, rng: &mut Rng) -> Option<SlotId> {
-        let index = self.index.as_mut().expect(ASKED);
+        let index = self.index.as_mut().expect(UNDECLARED);
         if arrival.class == Class::Ack {
-            index.announce(&self.slots, arrival.flow, arrival.packet);
+            index.announce(self.fifo.slots(), arrival.flow, arrival.packet);
         }
         index.pick(Pool::Redundant, pick, rng)
     }
@@ -247,55 +177,51 @@ impl Buffer {
         if arrival.class != Class::Ack {
             return None;
         }
-        self.index().superseded_by(&self.slots, arrival.flow, arrival.packet)
+        self.declared().superseded_by(self.fifo.slots(), arrival.flow, arrival.packet)
     }
 
     /// The oldest queued ACK of a flow that is redundant.
     pub fn oldest_redundant(&self, flow: FlowId) -> Option<SlotId> {
-        self.index().oldest_redundant(flow)
+        self.declared().oldest_redundant(flow)
     }
 
-    /// Queued packets of a flow and class.
-    pub fn stored_packets(&self, flow: FlowId, class: Class) -> u32 {
-        self.index().stored().packets(flow, class)
+    /// The queued packets counted by flow, for schemes that request [`Indexes::stored_flows`].
+    pub fn stored_flows(&self) -> &StoredFlows {
+        self.declared().stored()
     }
 
-    /// Number of flows with packets of a class queued.
-    pub fn stored_flows(&self, class: Class) -> u32 {
-        self.index().stored().flows(class)
+    /// The order of keys, for schemes that request [`Indexes::keyed`].
+    pub fn keys(&self) -> &KeyOrder {
+        self.declared().keys()
     }
 
-    fn index(&self) -> &Index {
-        self.index.as_ref().expect(ASKED)
+    /// The queues, for schemes that request [`Indexes::queues`]. Every packet is in a queue: number 0 unless it was admitted by
+    /// [`Buffer::append_to`].
+    pub fn queues(&self) -> &Queues {
+        self.declared().queues()
     }
 
-    /// The packet with the smallest key; on a tie, the one that arrived first.
-    pub fn first_by_key(&self) -> Option<SlotId> {
-        self.index().keyed().first()
+    fn declared(&self) -> &Index {
+        self.index.as_ref().expect(UNDECLARED)
     }
 
     /// The packet with the smallest key among those that a grant admits ([`Buffer::admits`]); on a tie, the one that arrived
     /// first. O(log n) for a grant that names its station. The first call walks the queue.
     pub fn first_admitted_by_key(&mut self, grant: &Grant) -> Option<SlotId> {
-        let slots = &self.slots;
-        let queued = std::iter::successors(slots.head(), |&slot| slots.after(slot));
-        let queued = queued.map(|slot| (slot, slots.get(slot).station));
-        self.index.as_mut().expect(ASKED).keyed_mut().first_admitted(grant, queued)
+        let slots = self.fifo.slots();
+        let queued = slots.iter().map(|slot| (slot, slots.get(slot).station));
+        self.index.as_mut().expect(UNDECLARED).keys_mut().first_admitted(grant, queued)
     }
 
-    /// The packet with the greatest key; on a tie, the one that arrived last.
-    pub fn last_by_key(&self) -> Option<SlotId> {
-        self.index().keyed().last()
-    }
-
-    /// The key of a queued packet.
-    pub fn key(&self, slot: SlotId) -> u64 {
-        self.index().keyed().key(slot)
+    /// The queue with the most bytes, on a tie the one with the smallest number. O(log n). The first call walks over all
+    /// queues; after it, every arrival and departure updates the ranking.
+    pub fn longest_queue(&mut self) -> Option<QueueId> {
+        self.index.as_mut().expect(UNDECLARED).queues_mut().longest()
     }
 
     /// Whether a grant allows a queued packet to leave.
     pub fn may_go(&self, slot: SlotId, grant: &Grant) -> bool {
-        self.fits(slot, grant) && (self.ac(slot) == grant.ac || !self.serves_categories())
+        self.fits(slot, grant) && (self[slot].ac == grant.ac || !self.serves_categories())
     }
 
     /// Whether a grant admits the station and the category of a queued packet, whatever its length.
@@ -303,10 +229,15 @@ impl Buffer {
         self.may_go(slot, &Grant { max_bytes: u32::MAX, ..*grant })
     }
 
+    /// Like `may_go`, for a packet whose category is known to match.
+    pub(crate) fn fits(&self, slot: SlotId, grant: &Grant) -> bool {
+        self[slot].packet.ip_bytes() <= grant.max_bytes && grant.admits(self[slot].station)
+    }
+
     /// Makes [`Buffer::first_admitted`] O(1) for grants that name their station, from now on.
     pub(crate) fn keep_stations(&mut self) {
         let index = self.index.get_or_insert_with(|| Box::new(Index::new(Indexes::NONE)));
-        index.keep_stations(&self.slots);
+        index.keep_stations(self.fifo.slots());
     }
 
     /// The packet nearest to the head that a grant admits. Walks the queue unless the grant names its station and an order by
@@ -317,27 +248,12 @@ impl Buffer {
         {
             return first.filter(|&slot| self.admits(slot, grant));
         }
-        let mut queued = std::iter::successors(self.head(), |&slot| self.after(slot));
-        queued.find(|&slot| self.admits(slot, grant))
-    }
-
-    /// Like `may_go`, for a packet whose category is known to match.
-    fn fits(&self, slot: SlotId, grant: &Grant) -> bool {
-        let slot = self.slots.get(slot);
-        slot.packet.ip_bytes() <= grant.max_bytes && grant.admits(slot.station)
+        self.slots().find(|&slot| self.admits(slot, grant))
     }
 
     /// Whether the buffer serves several access categories, each granted access separately.
-    pub fn serves_categories(&self) -> bool {
+    fn serves_categories(&self) -> bool {
         self.index.as_ref().is_some_and(|index| index.by_category())
-    }
-
-    /// Advances the clock; called before every operation.
-    pub(crate) fn advance(&mut self, now: Time) {
-        if now < self.now {
-            backwards(now, self.now);
-        }
-        self.now = now;
     }
 
     pub(crate) fn arrival<'a>(
@@ -347,72 +263,39 @@ impl Buffer {
         station: StationId,
         ac: Ac,
     ) -> Arrival<'a> {
-        if flow.index() >= self.books.flows.len() {
-            self.grow_flows(flow);
+        if !self.fifo.knows(flow) {
+            self.add_flow(flow);
         }
         Arrival { packet, flow, station, class: packet.class(), ac }
     }
 
     #[cold]
-    fn grow_flows(&mut self, flow: FlowId) {
-        self.books.flows.resize(flow.index() + 1, FlowRows::default());
+    fn add_flow(&mut self, flow: FlowId) {
+        self.fifo.add_flow(flow);
         if let Some(index) = &mut self.index {
             index.grow_flows(flow.index() + 1);
         }
     }
 
-    pub(crate) fn finish(&mut self, departure: &Departure, outcome: Outcome) {
-        let fate = match outcome {
-            Outcome::Delivered => Fate::Delivered,
-            Outcome::LostAtRetryLimit => Fate::LostAtRetryLimit,
-        };
-        self.books.row(departure.flow.index(), departure.class).book(fate, departure.packet.ip_bytes());
-        self.in_service -= 1;
-    }
-
-    /// Walks the queue; rarely called.
-    pub(crate) fn holds(&self, flow: FlowId) -> bool {
-        let Some(books) = self.books.flows.get(flow.index()) else { return false };
-        let queued = std::iter::successors(self.head(), |&slot| self.after(slot));
-        books.rows.iter().any(|row| row.in_service().packets > 0)
-            || queued.map(|slot| self.flow(slot)).any(|f| f == flow)
-    }
-
-    pub(crate) fn retire(&mut self, flow: FlowId) -> [Row; 3] {
-        assert!(!self.holds(flow), "a flow is retired only when no packet of it is left");
-        if flow.index() >= self.books.flows.len() {
-            self.grow_flows(flow);
+    /// Closes the counters of a flow and returns them, by class. Panics while a packet of it is queued or in service.
+    pub(crate) fn retire(&mut self, flow: FlowId) -> [PacketCounters; 3] {
+        assert!(!self.fifo.holds(flow), "a flow is retired only when no packet of it is left");
+        if !self.fifo.knows(flow) {
+            self.add_flow(flow);
         }
         if let Some(index) = &mut self.index {
             index.retire(flow);
         }
-        self.books.retire(flow.index())
+        self.fifo.retire(flow)
     }
 
-    pub(crate) fn books(&self) -> &Books {
-        &self.books
-    }
-
-    pub(crate) fn sojourn(&self) -> &LogHistogram {
-        &self.sojourn
-    }
-
-    /// Histogram of queue lengths up to `now`, weighted by their duration in nanoseconds.
-    pub(crate) fn length_histogram(&self, now: Time) -> LogHistogram {
-        let mut histogram = LogHistogram::new();
-        for (length, &time) in self.time_at_length.iter().enumerate() {
-            if time > 0 {
-                histogram.record_weighted(length as u64, time);
-            }
+    /// Removes all packets and returns them from head to tail ([`Fifo::drain`]). The buffer then has the indexes that the next
+    /// scheme needs.
+    pub(crate) fn drain(&mut self, needs: Indexes) -> Vec<QueuedPacket> {
+        self.index = Index::boxed(needs);
+        if let Some(index) = &mut self.index {
+            index.grow_flows(self.fifo.counters().flows.len());
         }
-        if now > self.length_since {
-            histogram.record_weighted(self.len() as u64, (now - self.length_since).as_ns());
-        }
-        histogram
+        self.fifo.drain()
     }
-}
-
-#[cold]
-fn backwards(now: Time, before: Time) -> ! {
-    panic!("time runs backwards at a port: {now} after {before}")
 }

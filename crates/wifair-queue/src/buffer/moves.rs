@@ -1,13 +1,12 @@
-//! How packets enter and leave the store: each move updates the index, the counters and the journal.
+//! How packets enter and leave the store: each move updates the index and the counters, and notifies observers.
 
-use wifair_core::{Class, LogHistogram, StationId, Time};
+use wifair_core::{Class, StationId};
 
 use super::Buffer;
-use super::departure::{Departure, Dequeued};
-use super::ledger::{Books, Fate};
-use super::passage::{Arrival, Placed};
-use super::slots::{ASKED, Slot, SlotId};
-use crate::journal::TxQueueEvent;
+use super::arrival::{Arrival, Placed};
+use super::dequeued::{DequeuedPacket, DequeuedSlot};
+use super::queues::QueueId;
+use super::slots::{SlotId, UNDECLARED};
 use crate::words::{Eviction, Grant, Refusal};
 
 impl Buffer {
@@ -15,13 +14,33 @@ impl Buffer {
     #[inline]
     pub fn append(&mut self, arrival: Arrival) -> Placed {
         assert!(!self.is_full(), "a scheme makes room before it places a packet");
-        self.put_at_tail(arrival)
+        self.append_unchecked(&arrival);
+        Placed(())
     }
 
     /// Admits an arrival at the tail if there is room, else drops it.
     #[inline]
     pub fn append_or_drop(&mut self, arrival: Arrival) -> Placed {
-        if self.is_full() { self.refuse(arrival, Refusal::TailDrop) } else { self.put_at_tail(arrival) }
+        if self.is_full() {
+            return self.refuse(arrival, Refusal::TailDrop);
+        }
+        self.append_unchecked(&arrival);
+        Placed(())
+    }
+
+    /// Like [`Buffer::append`], and appends the packet to a queue.
+    pub fn append_to(&mut self, arrival: Arrival, queue: QueueId) -> Placed {
+        self.index.as_mut().expect(UNDECLARED).queues_mut().join_next(queue);
+        self.append(arrival)
+    }
+
+    /// Like [`Buffer::append`], in a buffer with an order of keys.
+    #[inline]
+    pub fn append_keyed(&mut self, arrival: Arrival, key: u64) -> Placed {
+        assert!(!self.is_full(), "a scheme makes room before it places a packet");
+        let slot = self.append_unchecked(&arrival);
+        self.index.as_mut().expect(UNDECLARED).keys_mut().insert(slot, key, arrival.station);
+        Placed(())
     }
 
     /// Evicts a queued packet and admits an arrival at the tail. The length is unchanged, so this is allowed at a full buffer,
@@ -33,57 +52,39 @@ impl Buffer {
         Placed(())
     }
 
-    /// Like [`Buffer::append`], in a buffer with an order of keys.
-    #[inline]
-    pub fn append_keyed(&mut self, arrival: Arrival, key: u64) -> Placed {
-        assert!(!self.is_full(), "a scheme makes room before it places a packet");
-        self.length_changes();
-        let slot = self.put_in(&arrival);
-        self.index.as_mut().expect(ASKED).insert_keyed(&self.slots, slot, key);
-        Placed(())
-    }
-
     /// Like [`Buffer::push_out`], in a buffer with an order of keys.
     #[inline]
     pub fn push_out_keyed(&mut self, slot: SlotId, reason: Eviction, arrival: Arrival, key: u64) -> Placed {
         self.take_out(slot, reason);
         let slot = self.put_in(&arrival);
-        self.index.as_mut().expect(ASKED).insert_keyed(&self.slots, slot, key);
+        self.index.as_mut().expect(UNDECLARED).keys_mut().insert(slot, key, arrival.station);
         Placed(())
     }
 
     /// Like [`Buffer::append`], for callers that have checked that there is room.
     #[inline]
-    pub(crate) fn put_at_tail(&mut self, arrival: Arrival) -> Placed {
-        self.length_changes();
-        self.put_in(&arrival);
-        Placed(())
+    pub(crate) fn append_unchecked(&mut self, arrival: &Arrival) -> SlotId {
+        self.fifo.length_changes();
+        self.put_in(arrival)
     }
 
     #[inline]
     fn put_in(&mut self, arrival: &Arrival) -> SlotId {
-        let slot = self.put_in_order(arrival);
+        let slot = loop {
+            match self.fifo.push(arrival) {
+                Some(slot) => break slot,
+                None => self.grow(),
+            }
+        };
         if let Some(index) = &mut self.index {
-            index.insert(&self.slots, slot, None);
+            index.insert(self.fifo.slots(), slot, None);
         }
         slot
     }
 
-    #[inline]
-    fn put_in_order(&mut self, arrival: &Arrival) -> SlotId {
-        loop {
-            match self.slots.push(arrival, self.now) {
-                Some(slot) => return slot,
-                None => self.grow_slots(),
-            }
-        }
-    }
-
-    /// There are never more slots than packets were queued at once, so the number of slots bounds the lengths to keep time for.
     #[cold]
-    fn grow_slots(&mut self) {
-        let slots = self.slots.grow();
-        self.time_at_length.push(0);
+    fn grow(&mut self) {
+        let slots = self.fifo.grow();
         if let Some(index) = &mut self.index {
             index.grow_slots(slots);
         }
@@ -93,23 +94,16 @@ impl Buffer {
     /// order within the arrival's flow.
     #[inline]
     pub fn replace(&mut self, slot: SlotId, reason: Eviction, arrival: Arrival) -> Placed {
-        let replaced = self.class(slot);
+        let replaced = self[slot].class;
         if let Some(index) = &mut self.index {
-            index.remove(&self.slots, slot);
+            index.remove(self.fifo.slots(), slot);
         }
-        self.count_out(slot, reason);
-        self.slots.replace(slot, &arrival, self.now);
+        self.count_eviction(slot, reason);
+        self.fifo.replace(slot, &arrival);
         if let Some(index) = &mut self.index {
-            index.insert(&self.slots, slot, Some(replaced));
+            index.insert(self.fifo.slots(), slot, Some(replaced));
         }
         Placed(())
-    }
-
-    /// Adds the time at the current length; called before every change of the length.
-    #[inline]
-    pub(super) fn length_changes(&mut self) {
-        self.time_at_length[self.slots.len() as usize] += (self.now - self.length_since).as_ns();
-        self.length_since = self.now;
     }
 
     /// Refuses an arrival.
@@ -120,160 +114,94 @@ impl Buffer {
         {
             index.refused(arrival.flow);
         }
-        let fate = match reason {
-            Refusal::TailDrop => Fate::Refused,
-            Refusal::Aqm => Fate::AqmRefused,
-        };
-        self.books.row(arrival.flow.index(), arrival.class).book(fate, arrival.packet.ip_bytes());
-        if let Some(journal) = &self.journal {
-            journal.note(self.now, TxQueueEvent::Refused(reason), arrival.packet, arrival.station);
+        self.fifo.refuse(&arrival, reason);
+        if !self.observers.is_empty() {
+            self.observers.refused(&arrival, reason, self.fifo.now());
         }
-        self.free(arrival.packet);
         Placed(())
     }
 
     /// Evicts a queued packet.
     #[inline]
     pub fn evict(&mut self, slot: SlotId, reason: Eviction) {
-        self.length_changes();
+        self.fifo.length_changes();
         self.take_out(slot, reason);
     }
 
     #[inline(always)] // eviction goes deep enough
     fn take_out(&mut self, slot: SlotId, reason: Eviction) {
-        self.count_out(slot, reason);
+        self.count_eviction(slot, reason);
         if let Some(index) = &mut self.index {
-            index.remove(&self.slots, slot);
+            index.remove(self.fifo.slots(), slot);
         }
-        self.slots.remove(slot);
+        self.fifo.remove(slot);
     }
 
     #[inline]
-    fn count_out(&mut self, slot: SlotId, reason: Eviction) {
-        let old = self.slots.get(slot);
-        let fate = match reason {
-            Eviction::Redundant => Fate::Filtered,
-            Eviction::Victim => Fate::Evicted,
-            Eviction::Aqm => Fate::AqmEvicted,
-        };
-        self.books.row(old.flow.index(), old.class).book(fate, old.packet.ip_bytes());
-        if self.journal.is_some() || self.freed.is_some() {
-            self.tell_evicted(slot, reason);
+    fn count_eviction(&mut self, slot: SlotId, reason: Eviction) {
+        self.fifo.count_eviction(slot, reason);
+        if !self.observers.is_empty() {
+            self.observers.evicted(self.fifo.slots().get(slot), reason, self.fifo.now());
         }
-    }
-
-    /// Notes an eviction for those who want to know.
-    #[cold]
-    #[inline(never)]
-    fn tell_evicted(&mut self, slot: SlotId, reason: Eviction) {
-        let old = self.slots.get(slot);
-        let packet = old.packet;
-        if let Some(journal) = &self.journal {
-            let event = TxQueueEvent::Evicted { reason, enqueued_at: old.enqueued_at };
-            journal.note(self.now, event, &packet, old.station);
-        }
-        self.free(&packet);
-    }
-
-    /// Like [`Buffer::append_or_drop`], for a plain buffer.
-    #[inline(always)] // a call saves and restores more registers than the rest takes
-    pub(crate) fn append_or_drop_plainly(&mut self, arrival: Arrival) {
-        if self.is_full() {
-            let row = self.books.row(arrival.flow.index(), arrival.class);
-            return row.book(Fate::Refused, arrival.packet.ip_bytes());
-        }
-        self.length_changes();
-        self.put_in_order(&arrival);
     }
 
     /// Like [`Buffer::append_or_drop`], for a buffer with an order by station alone.
-    pub(crate) fn append_or_drop_by_station(&mut self, arrival: Arrival) {
-        if self.is_full() {
-            let row = self.books.row(arrival.flow.index(), arrival.class);
-            return row.book(Fate::Refused, arrival.packet.ip_bytes());
+    pub(crate) fn append_or_drop_by_station(&mut self, arrival: &Arrival) {
+        if let Some(slot) = self.fifo.append_or_drop(arrival) {
+            self.index.as_mut().expect(UNDECLARED).stations_mut().push_to_station(arrival.station, slot);
         }
-        self.length_changes();
-        let slot = self.put_in_order(&arrival);
-        self.index.as_mut().expect(ASKED).push_to_station(arrival.station, slot);
     }
 
     /// Like [`Buffer::release_head`], for a buffer with an order by station alone and a grant for `station` that gathers and has no other
     /// limit.
-    #[inline(always)] // as below
-    pub(crate) fn release_of_station(&mut self, station: StationId, max_bytes: u32) -> Option<Dequeued<'_>> {
-        let Buffer { slots, index, .. } = self;
-        let fits = |slot| slots.get(slot).packet.ip_bytes() <= max_bytes;
-        let slot = index.as_mut().expect(ASKED).pop_of_station(station, fits)?;
-        self.length_changes();
-        self.in_service += 1;
-        let old = self.slots.remove(slot);
-        count_departure(old, &mut self.books, &mut self.sojourn, self.now);
-        Some(Dequeued(old))
-    }
-
-    /// Whether a grant admits the head of a plain buffer.
     #[inline(always)] // packets of an A-MPDU leave in a loop
-    pub(crate) fn head_goes(&self, grant: &Grant) -> bool {
-        self.slots.head().is_some_and(|head| self.fits(head, grant))
-    }
-
-    /// Like [`Buffer::release_head`], for a plain buffer whose head goes.
-    #[inline(always)] // as above
-    pub(crate) fn release_head_plainly(&mut self) -> Option<Dequeued<'_>> {
-        let len = self.slots.len() as usize;
-        let Buffer { now, .. } = *self;
-        let old = self.slots.remove_head()?;
-        self.time_at_length[len] += (now - self.length_since).as_ns();
-        self.length_since = now;
-        self.in_service += 1;
-        count_departure(old, &mut self.books, &mut self.sojourn, now);
-        Some(Dequeued(old))
-    }
-
-    /// The packet that has left a slot.
-    #[inline]
-    pub(crate) fn dequeued(&self, slot: SlotId) -> Dequeued<'_> {
-        Dequeued(self.slots.former(slot))
-    }
-
-    /// The slot of the packet that a scheme has released last.
-    pub(crate) fn released(&self) -> SlotId {
-        self.released
+    pub(crate) fn release_of_station(
+        &mut self,
+        station: StationId,
+        max_bytes: u32,
+    ) -> Option<DequeuedSlot<'_>> {
+        let slots = self.fifo.slots();
+        let fits = |slot| slots.get(slot).packet.ip_bytes() <= max_bytes;
+        let slot = self.index.as_mut().expect(UNDECLARED).stations_mut().pop_of_station(station, fits)?;
+        Some(self.fifo.release(slot))
     }
 
     /// Hands a queued packet to the MAC.
     #[inline]
-    pub fn release(&mut self, slot: SlotId) -> Departure {
+    pub fn release(&mut self, slot: SlotId) -> DequeuedPacket {
         self.depart(slot);
         self.released = slot;
-        self.dequeued(slot).into()
-    }
-
-    #[inline]
-    fn depart(&mut self, slot: SlotId) {
-        self.length_changes();
-        if let Some(index) = &mut self.index {
-            index.remove(&self.slots, slot);
-        }
-        self.in_service += 1;
-        count_departure(self.slots.remove(slot), &mut self.books, &mut self.sojourn, self.now);
+        self.fifo.dequeued(slot).into()
     }
 
     /// Hands the packet at the head to the MAC if the grant admits it. If the transmit queue serves several access categories, that is
     /// the first packet of the grant's category.
     #[inline]
-    pub fn release_head(&mut self, grant: &Grant) -> Option<Departure> {
+    pub fn release_head(&mut self, grant: &Grant) -> Option<DequeuedPacket> {
         let slot = self.depart_head(grant)?;
         self.released = slot;
-        Some(self.dequeued(slot).into())
+        Some(self.fifo.dequeued(slot).into())
+    }
+
+    /// The packet that a scheme has released last, in its former slot.
+    pub(crate) fn released(&self) -> DequeuedSlot<'_> {
+        self.fifo.dequeued(self.released)
+    }
+
+    #[inline]
+    fn depart(&mut self, slot: SlotId) {
+        if let Some(index) = &mut self.index {
+            index.remove(self.fifo.slots(), slot);
+        }
+        let _dequeued = self.fifo.release(slot);
     }
 
     /// [`Buffer::release_head`] that leaves the packet where it was.
     #[inline]
     pub(crate) fn depart_head(&mut self, grant: &Grant) -> Option<SlotId> {
         let head = match &self.index {
-            None => self.slots.head()?,
-            Some(index) => index.head(&self.slots, grant.ac)?,
+            None => self.head()?,
+            Some(index) => index.head(self.fifo.slots(), grant.ac)?,
         };
         if self.fits(head, grant) {
             self.depart(head);
@@ -285,7 +213,7 @@ impl Buffer {
     /// Hands over the first packet for a station that the grant admits, wherever it is queued, if it fits.
     #[inline(never)]
     fn depart_gathered(&mut self, grant: &Grant) -> Option<SlotId> {
-        if self.slots.head().is_some_and(|head| self.admits(head, grant)) {
+        if self.head().is_some_and(|head| self.admits(head, grant)) {
             return None; // it is the first, and too long
         }
         if grant.station.is_some() {
@@ -295,11 +223,4 @@ impl Buffer {
         self.depart(first);
         Some(first)
     }
-}
-
-/// Counts a packet that leaves for the MAC.
-#[inline(always)] // into the few places where packets leave
-fn count_departure(old: &Slot, books: &mut Books, sojourn: &mut LogHistogram, now: Time) {
-    books.row(old.flow.index(), old.class).book(Fate::Dequeued, old.packet.ip_bytes());
-    sojourn.record_time(now - old.enqueued_at);
 }

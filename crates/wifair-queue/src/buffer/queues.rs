@@ -15,10 +15,10 @@ impl QueueId {
 
 /// The queues into which a scheme has put packets, each in order of arrival, and their bytes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Queues {
+pub struct Queues {
     queues: Vec<Queue>,
     /// By slot.
-    links: Vec<Link>,
+    links: Vec<QueueLink>,
     /// By queue, 64 to a word: whether it holds a packet.
     occupied: Vec<u64>,
     bytes: u64,
@@ -29,25 +29,25 @@ pub(super) struct Queues {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Queue {
-    pub first: u32,
-    pub last: u32,
-    pub packets: u32,
-    pub bytes: u32,
+struct Queue {
+    first: u32,
+    last: u32,
+    packets: u32,
+    bytes: u32,
 }
 
 const EMPTY: Queue = Queue { first: NONE, last: NONE, packets: 0, bytes: 0 };
 
 #[derive(Clone, Copy, Debug)]
-struct Link {
+struct QueueLink {
     before: u32,
     after: u32,
     queue: u32,
 }
 
 impl Queues {
-    pub fn grow_slots(&mut self, slots: usize) {
-        self.links.resize(slots, Link { before: NONE, after: NONE, queue: NONE });
+    pub(super) fn grow_slots(&mut self, slots: usize) {
+        self.links.resize(slots, QueueLink { before: NONE, after: NONE, queue: NONE });
     }
 
     #[cold]
@@ -60,7 +60,7 @@ impl Queues {
     }
 
     /// Appends an admitted packet to the queue that it was to join.
-    pub fn insert(&mut self, slots: &Slots, slot: SlotId) {
+    pub(super) fn insert(&mut self, slots: &Slots, slot: SlotId) {
         let id = std::mem::take(&mut self.joined);
         if id.index() >= self.queues.len() {
             self.grow_queues(id.index() + 1);
@@ -68,7 +68,7 @@ impl Queues {
         let bytes = slots.get(slot).packet.ip_bytes();
         self.bytes += u64::from(bytes);
         let queue = &mut self.queues[id.index()];
-        self.links[slot.index()] = Link { before: queue.last, after: NONE, queue: id.0 };
+        self.links[slot.index()] = QueueLink { before: queue.last, after: NONE, queue: id.0 };
         match self.links.get_mut(queue.last as usize) {
             Some(last) => last.after = slot.0,
             None => {
@@ -85,14 +85,14 @@ impl Queues {
     }
 
     /// Selects the queue that the next admitted packet joins.
-    pub fn join_next(&mut self, queue: QueueId) {
+    pub(super) fn join_next(&mut self, queue: QueueId) {
         self.joined = queue;
     }
 
-    pub fn remove(&mut self, slots: &Slots, slot: SlotId) {
+    pub(super) fn remove(&mut self, slots: &Slots, slot: SlotId) {
         let bytes = slots.get(slot).packet.ip_bytes();
         self.bytes -= u64::from(bytes);
-        let Link { before, after, queue: id } = self.links[slot.index()];
+        let QueueLink { before, after, queue: id } = self.links[slot.index()];
         let queue = &mut self.queues[id as usize];
         queue.packets -= 1;
         queue.bytes -= bytes;
@@ -113,7 +113,7 @@ impl Queues {
     }
 
     /// IP bytes in all queues.
-    pub fn bytes(&self) -> u64 {
+    pub fn total_bytes(&self) -> u64 {
         self.bytes
     }
 
@@ -123,18 +123,38 @@ impl Queues {
     }
 
     /// The queue with the most bytes, on a tie the one with the smallest number.
-    pub fn longest(&mut self) -> Option<QueueId> {
+    pub(super) fn longest(&mut self) -> Option<QueueId> {
         let queues = &self.queues;
         let longest =
             self.longest.get_or_insert_with(|| Longest::new(queues.iter().map(|queue| queue.bytes)));
         longest.queue().map(|queue| QueueId(queue as u32))
     }
 
-    pub fn queue(&self, id: QueueId) -> &Queue {
+    fn queue(&self, id: QueueId) -> &Queue {
         self.queues.get(id.index()).unwrap_or(&EMPTY)
     }
 
-    /// The queues that hold a packet, in the order of their numbers.
+    /// The first packet of a queue.
+    pub fn first(&self, queue: QueueId) -> Option<SlotId> {
+        SlotId::from_link(self.queue(queue).first)
+    }
+
+    /// The last packet of a queue.
+    pub fn last(&self, queue: QueueId) -> Option<SlotId> {
+        SlotId::from_link(self.queue(queue).last)
+    }
+
+    /// Number of packets in a queue.
+    pub fn packets(&self, queue: QueueId) -> u32 {
+        self.queue(queue).packets
+    }
+
+    /// IP bytes in a queue.
+    pub fn bytes(&self, queue: QueueId) -> u32 {
+        self.queue(queue).bytes
+    }
+
+    /// The queues that hold a packet, in order of number. Walks over all queues, so it is for rare events.
     pub fn occupied(&self) -> impl Iterator<Item = QueueId> + '_ {
         self.occupied.iter().enumerate().flat_map(|(at, &word)| {
             let rest = |word: &u64| Some(word & (word - 1)).filter(|rest| *rest != 0);

@@ -1,9 +1,9 @@
 use wifair_core::{Ac, Class, FlowId, Packet, StationId, Time};
 
-use super::passage::Arrival;
+use super::arrival::Arrival;
 
 /// Message of the panic if a scheme uses an index that it has not declared.
-pub(super) const ASKED: &str = "a scheme asks in needs() for the indexes that it uses";
+pub(super) const UNDECLARED: &str = "a scheme declares in needs() the indexes that it uses";
 
 /// Marks the end of a list.
 pub(super) const NONE: u32 = u32::MAX;
@@ -23,22 +23,28 @@ impl SlotId {
     }
 }
 
-/// A queued packet with its state, in the list from the first to leave (head) to the last (tail).
+/// A queued packet, in the list from the first to leave (head) to the last (tail).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Slot {
+pub struct QueuedPacket {
+    /// The packet.
     pub packet: Packet,
+    /// Its flow.
     pub flow: FlowId,
+    /// When it was admitted.
     pub enqueued_at: Time,
     /// Link towards the head, out of date at the head; [`FREE`] in a free slot.
     before: u32,
     /// Link towards the tail; the next free slot in a free slot.
     after: u32,
+    /// The station to which it goes.
     pub station: StationId,
+    /// Its class.
     pub class: Class,
+    /// Its access category; best effort where a transmit queue serves one category only.
     pub ac: Ac,
 }
 
-impl Slot {
+impl QueuedPacket {
     /// Field by field, so that the packet is copied only once.
     fn fill(&mut self, arrival: &Arrival, now: Time, before: u32, after: u32) {
         self.packet = *arrival.packet;
@@ -57,8 +63,8 @@ const FREE: u32 = u32::MAX - 1;
 
 /// The packets in order, in reusable slots.
 #[derive(Clone, Debug)]
-pub(super) struct Slots {
-    slots: Vec<Slot>,
+pub(crate) struct Slots {
+    slots: Vec<QueuedPacket>,
     head: u32,
     tail: u32,
     free: u32,
@@ -86,17 +92,22 @@ impl Slots {
         SlotId::from_link(self.slots[id.index()].after)
     }
 
+    /// From head to tail.
+    pub fn iter(&self) -> impl Iterator<Item = SlotId> {
+        std::iter::successors(self.head(), |&id| self.after(id))
+    }
+
     pub fn before(&self, id: SlotId) -> Option<SlotId> {
         (id.0 != self.head).then(|| SlotId(self.slots[id.index()].before))
     }
 
-    pub fn get(&self, id: SlotId) -> &Slot {
+    pub fn get(&self, id: SlotId) -> &QueuedPacket {
         let slot = &self.slots[id.index()];
         debug_assert!(slot.before != FREE, "a handle outlived its packet");
         slot
     }
 
-    pub fn get_mut(&mut self, id: SlotId) -> &mut Slot {
+    pub fn get_mut(&mut self, id: SlotId) -> &mut QueuedPacket {
         let slot = &mut self.slots[id.index()];
         assert!(slot.before != FREE, "a handle outlived its packet");
         slot
@@ -113,7 +124,7 @@ impl Slots {
 
     /// Adds a free slot; returns the number of slots.
     pub fn grow(&mut self) -> usize {
-        self.slots.push(Slot {
+        self.slots.push(QueuedPacket {
             packet: Packet::default(),
             flow: FlowId::default(),
             enqueued_at: Time::ZERO,
@@ -139,13 +150,13 @@ impl Slots {
 
     /// The packet that was in a slot, until the next packet is added.
     #[inline]
-    pub fn former(&self, id: SlotId) -> &Slot {
+    pub fn former(&self, id: SlotId) -> &QueuedPacket {
         &self.slots[id.index()]
     }
 
     /// Like [`Slots::remove`], for the head, if there is one.
     #[inline]
-    pub fn remove_head(&mut self) -> Option<&Slot> {
+    pub fn remove_head(&mut self) -> Option<&QueuedPacket> {
         let id = self.head;
         let vacant = self.slots.get_mut(id as usize)?;
         let after = vacant.after;
@@ -162,7 +173,7 @@ impl Slots {
 
     /// Removes a packet at any position. Its slot can be read until the next packet is added.
     #[inline(always)] // a call saves and restores more registers than the rest takes
-    pub fn remove(&mut self, id: SlotId) -> &Slot {
+    pub fn remove(&mut self, id: SlotId) -> &QueuedPacket {
         let vacant = &mut self.slots[id.index()];
         let (before, after) = (vacant.before, vacant.after);
         assert!(before != FREE, "a handle outlived its packet");

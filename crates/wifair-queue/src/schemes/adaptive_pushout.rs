@@ -127,8 +127,8 @@ impl AdaptivePushout {
         let stored = |class| {
             let comes = self.spec.count_arrival
                 && arrival.class() == class
-                && buffer.stored_packets(arrival.flow(), class) == 0;
-            buffer.stored_flows(class) + u32::from(comes)
+                && buffer.stored_flows().packets(arrival.flow(), class) == 0;
+            buffer.stored_flows().flows(class) + u32::from(comes)
         };
         let up = self.share(stored(Class::Ack), cx.flows.up());
         let down = self.share(stored(Class::Data), cx.flows.down());

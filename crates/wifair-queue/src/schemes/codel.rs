@@ -22,7 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
-use crate::buffer::{Arrival, Buffer, Departure, Indexes, Placed, QueueId};
+use crate::buffer::{Arrival, Buffer, DequeuedPacket, Indexes, Placed, QueueId};
 use crate::check;
 use crate::codel::{Codel, CodelSettings, release_from};
 use crate::congestion::Signal;
@@ -98,11 +98,11 @@ impl Scheme for CodelScheme {
         buffer.append_or_drop(arrival)
     }
 
-    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<DequeuedPacket> {
         if grant.gathers && grant.station.is_some() {
             buffer.keep_stations();
         }
-        let first = |buffer: &Buffer| match buffer.first_of(QUEUE) {
+        let first = |buffer: &Buffer| match buffer.queues().first(QUEUE) {
             Some(head) if grant.gathers && !buffer.admits(head, grant) => buffer.first_admitted(grant),
             head => head,
         };

@@ -62,7 +62,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Class, Info, SpecError, StationId, Time};
 
 use crate::buffer::Lists;
-use crate::buffer::{Arrival, Buffer, Departure, Placed, SlotId};
+use crate::buffer::{Arrival, Buffer, DequeuedPacket, Placed, SlotId};
 use crate::check;
 use crate::flows::Flows;
 use crate::pi::PiController;
@@ -364,21 +364,21 @@ impl Dqm {
 
     /// Adds an admitted packet to its queue.
     fn join(&mut self, slot: SlotId, buffer: &Buffer) {
-        let side = Side::of_queued(buffer.class(slot));
+        let side = Side::of_queued(buffer[slot].class);
         self.queues.push(side as usize, slot);
         self.lengths[side as usize] += 1;
         if let Some(lists) = &mut self.by_station {
-            lists.push(side.of_station(buffer.station(slot)), slot);
+            lists.push(side.of_station(buffer[slot].station), slot);
         }
     }
 
     /// Removes a packet that is about to leave from its queue.
     fn part(&mut self, slot: SlotId, buffer: &Buffer) {
-        let side = Side::of_queued(buffer.class(slot));
+        let side = Side::of_queued(buffer[slot].class);
         self.queues.remove(side as usize, slot);
         self.lengths[side as usize] -= 1;
         if let Some(lists) = &mut self.by_station {
-            lists.remove(side.of_station(buffer.station(slot)), slot);
+            lists.remove(side.of_station(buffer[slot].station), slot);
         }
     }
 
@@ -401,7 +401,7 @@ impl Dqm {
                 let mut lists = Lists::default();
                 for side in [Side::Up, Side::Down] {
                     self.queued(side)
-                        .for_each(|slot| lists.push(side.of_station(buffer.station(slot)), slot));
+                        .for_each(|slot| lists.push(side.of_station(buffer[slot].station), slot));
                 }
                 lists
             }
@@ -416,7 +416,7 @@ impl Dqm {
         let less_time = || if self.compare(flows).is_le() { Side::Up } else { Side::Down };
         match below {
             [true, true] => {
-                let rate = |head| cx.links[buffer.station(head).index()].rate;
+                let rate = |head| cx.links[buffer[head].station.index()].rate;
                 // No rate is less than any, and all are equal unless they decide.
                 let [up, down] =
                     heads.map(|head| head.map(|head| self.spec.opportunistic.then(|| rate(head))));
@@ -444,7 +444,7 @@ impl Dqm {
 
     /// Marks a queued packet, CE on data and ECE on an ACK; false if it cannot be marked.
     fn mark(slot: SlotId, buffer: &mut Buffer) -> bool {
-        match buffer.class(slot) {
+        match buffer[slot].class {
             Class::Ack => buffer.set_ece(slot),
             _ => buffer.mark(slot),
         }
@@ -499,7 +499,7 @@ impl Scheme for Dqm {
         self.append(arrival, buffer)
     }
 
-    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<DequeuedPacket> {
         if self.waits {
             return None;
         }

@@ -34,7 +34,7 @@ use wifair_core::{Info, SpecError};
 
 use super::codel;
 use crate::ack_filter::Thinning;
-use crate::buffer::{Arrival, Buffer, Departure, Indexes, Placed};
+use crate::buffer::{Arrival, Buffer, DequeuedPacket, Indexes, Placed};
 use crate::check;
 use crate::codel::CodelSettings;
 use crate::congestion::Signal;
@@ -143,7 +143,7 @@ impl Scheme for FqCodel {
         self.queues.enqueue(arrival, ALL, buffer, cx)
     }
 
-    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<DequeuedPacket> {
         self.queues.dequeue(ALL, &self.codel, grant, buffer, cx)
     }
 

@@ -27,7 +27,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Class, FlowId, Info, Packet, SpecError, TcpFlags, Time};
 
-use crate::buffer::{Arrival, Buffer, Departure, Indexes, Placed, SlotId};
+use crate::buffer::{Arrival, Buffer, DequeuedPacket, Indexes, Placed, SlotId};
 use crate::scheme::{Cx, Hooks, Scheme};
 use crate::words::{Eviction, Grant, Refusal};
 
@@ -235,13 +235,13 @@ impl Las {
     /// Subtracts what was counted on arrival. Data acknowledged by an ACK stays counted: the next ACK acknowledges it again,
     /// and only newly acknowledged data counts.
     fn pushed_out(&mut self, buffer: &Buffer, slot: SlotId) {
-        let says_again = buffer.class(slot) == Class::Ack && self.spec.acks == AckService::Acknowledged;
+        let says_again = buffer[slot].class == Class::Ack && self.spec.acks == AckService::Acknowledged;
         if self.spec.key != Key::Arrived || says_again {
             return;
         }
-        let size = self.size(buffer.packet(slot));
-        let flow = &mut self.flows[buffer.flow(slot).index()];
-        if buffer.enqueued_at(slot) >= flow.since {
+        let size = self.size(&buffer[slot].packet);
+        let flow = &mut self.flows[buffer[slot].flow.index()];
+        if buffer[slot].enqueued_at >= flow.since {
             flow.attained -= size;
         }
     }
@@ -262,8 +262,8 @@ impl Scheme for Las {
             self.let_in(&arrival);
             return buffer.append_keyed(arrival, key);
         }
-        match buffer.last_by_key() {
-            Some(last) if buffer.key(last) > key => {
+        match buffer.keys().last() {
+            Some(last) if buffer.keys().key(last) > key => {
                 self.pushed_out(buffer, last);
                 self.let_in(&arrival);
                 buffer.push_out_keyed(last, Eviction::Victim, arrival, key)
@@ -272,8 +272,8 @@ impl Scheme for Las {
         }
     }
 
-    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, _cx: &mut Cx) -> Option<Departure> {
-        let mut first = buffer.first_by_key()?;
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, _cx: &mut Cx) -> Option<DequeuedPacket> {
+        let mut first = buffer.keys().first()?;
         if grant.gathers && !buffer.admits(first, grant) {
             first = buffer.first_admitted_by_key(grant)?;
         }
@@ -287,7 +287,7 @@ impl Scheme for Las {
 
     fn evict_excess(&mut self, buffer: &mut Buffer) {
         for _ in 0..buffer.excess() {
-            let last = buffer.last_by_key().expect("the excess is queued");
+            let last = buffer.keys().last().expect("the excess is queued");
             self.pushed_out(buffer, last);
             buffer.evict(last, Eviction::Victim);
         }

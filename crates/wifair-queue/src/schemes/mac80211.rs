@@ -40,7 +40,7 @@ use wifair_core::{Ac, Info, SpecError, StationId, Time};
 use super::codel;
 use crate::ack_filter::Thinning;
 use crate::airtime::AirtimeRoundRobin;
-use crate::buffer::{Arrival, Buffer, Departure, Indexes, Placed};
+use crate::buffer::{Arrival, Buffer, DequeuedPacket, Indexes, Placed};
 use crate::check;
 use crate::codel::CodelSettings;
 use crate::congestion::Signal;
@@ -194,7 +194,7 @@ impl Mac80211 {
         grant: &Grant,
         buffer: &mut Buffer,
         cx: &Cx,
-    ) -> Option<Departure> {
+    ) -> Option<DequeuedPacket> {
         let codel = self.codel(station, cx);
         self.queues.dequeue(member(station, grant.ac), &codel, grant, buffer, cx)
     }
@@ -237,7 +237,7 @@ impl Scheme for Mac80211 {
         placed
     }
 
-    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<DequeuedPacket> {
         if let Some(station) = grant.station {
             return self.dequeue_for(station, grant, buffer, cx);
         }

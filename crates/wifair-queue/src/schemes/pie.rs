@@ -28,7 +28,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
-use crate::buffer::{Arrival, Buffer, Departure, Indexes, Placed};
+use crate::buffer::{Arrival, Buffer, DequeuedPacket, Indexes, Placed};
 use crate::check;
 use crate::congestion::Signal;
 use crate::scheme::{Cx, Hooks, Scheme};
@@ -199,14 +199,14 @@ impl Scheme for Pie {
             self.accumulated = 0.0;
             return buffer.refuse(arrival, Refusal::TailDrop);
         }
-        if !self.signals(buffer.bytes(), cx.rng.unit()) {
+        if !self.signals(buffer.queues().total_bytes(), cx.rng.unit()) {
             return buffer.append(arrival);
         }
         let signal = if self.probability <= self.spec.mark_up_to { self.spec.signal } else { Signal::Drop };
         signal.give(arrival, buffer)
     }
 
-    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<DequeuedPacket> {
         let departure = buffer.release_head(grant)?;
         self.delay_s = if buffer.is_empty() { 0.0 } else { (cx.now - departure.enqueued_at).as_secs_f64() };
         Some(departure)

@@ -27,7 +27,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
-use crate::buffer::{Arrival, Buffer, Departure, Placed};
+use crate::buffer::{Arrival, Buffer, DequeuedPacket, Placed};
 use crate::check;
 use crate::congestion::Signal;
 use crate::scheme::{Cx, Scheme};
@@ -170,7 +170,7 @@ impl Scheme for Red {
         true
     }
 
-    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<DequeuedPacket> {
         let departure = buffer.release_head(grant)?;
         if buffer.is_empty() {
             self.idle_since = Some(cx.now);

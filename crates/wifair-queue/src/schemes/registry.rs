@@ -161,7 +161,7 @@ mod tests {
                     ([Link { rate: Rate::from_mbps(54.0) }], Rng::stream(1, "ap", "scheme"));
                 let mut cx = Cx { now: Time::ZERO, rng: &mut rng, flows: &flows, links: &links };
                 let mut buffer = Buffer::new(10, false, scheme.needs());
-                buffer.advance(Time::ZERO);
+                buffer.fifo_mut().advance(Time::ZERO);
                 let packet = packet();
                 let arrival = buffer.arrival(&packet, flow, STATION, Ac::BestEffort);
                 let _placed = scheme.enqueue(arrival, &mut buffer, &mut cx);

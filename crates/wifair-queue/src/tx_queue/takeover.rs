@@ -3,28 +3,28 @@
 use wifair_core::Time;
 
 use super::TxQueue;
-use crate::limit::Wants;
-use crate::scheme::{Cx, Scheme, Shortcuts, View};
+use crate::scheme::{Cx, Scheme, View};
 
 impl TxQueue {
     /// Replaces the scheme from `now` on. `scheme` is offered the queued packets in order, from head to tail, as arrivals that
     /// keep their enqueue times. Packets that it does not place count as evicted. Limit, counters, random stream, limit
     /// controller and journal are kept.
     pub fn change_scheme(&mut self, mut scheme: Box<dyn Scheme>, now: Time, view: View) {
-        self.buffer.advance(now);
-        let before = self.buffer.books().flows.clone();
-        let journal = self.buffer.journal().cloned();
+        self.buffer.fifo_mut().advance(now);
+        let before = self.buffer.fifo().counters().flows.clone();
+        let journal = self.buffer.observers().journal.clone();
         let from = journal.as_ref().map_or(0, |journal| journal.begin());
         scheme.begin(now);
-        for queued in self.buffer.surrender(scheme.needs()) {
-            self.buffer.stand_at(queued.enqueued_at);
+        for queued in self.buffer.drain(scheme.needs()) {
+            self.buffer.fifo_mut().set_clock(queued.enqueued_at);
             let arrival = self.buffer.arrival(&queued.packet, queued.flow, queued.station, queued.ac);
             let mut cx = Cx { now, rng: &mut self.rng, flows: view.flows, links: view.links };
             let _placed = scheme.enqueue(arrival, &mut self.buffer, &mut cx);
         }
-        self.buffer.stand_at(now);
-        self.buffer.settle_takeover(&before);
-        self.adopt(scheme);
+        self.buffer.fifo_mut().set_clock(now);
+        self.buffer.fifo_mut().count_refused_as_evicted(&before);
+        self.scheme = scheme;
+        self.read_declarations();
         if let Some(journal) = journal {
             journal.settle_takeover(from, self.buffer.len(), now);
             self.keep_journal(&journal);
@@ -35,19 +35,9 @@ impl TxQueue {
     /// Stops the journal. Results do not change.
     pub fn stop_journal(&mut self) {
         if let Some(scheme) = self.scheme.take_inner() {
-            self.adopt(scheme);
-            self.buffer.stop_journal();
-            self.review();
+            self.scheme = scheme;
+            self.buffer.observers_mut().journal = None;
+            self.read_declarations();
         }
-    }
-
-    /// Installs `scheme` in the transmit queue.
-    fn adopt(&mut self, scheme: Box<dyn Scheme>) {
-        let wants = self.control.as_ref().map_or(Wants::default(), |control| control.wants());
-        self.hooks = scheme.hooks();
-        self.shortcuts = if wants.idle { Shortcuts::NONE } else { scheme.shortcuts() };
-        self.looks_at_exchanges = self.hooks.exchange || wants.exchange || wants.idle;
-        self.scheme = scheme;
-        self.review();
     }
 }

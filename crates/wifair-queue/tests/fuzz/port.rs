@@ -11,7 +11,7 @@ use wifair_core::{
     Ac, Class, Counters, Ecn, FiveTuple, FlowId, Packet, Rate, SackBlocks, StationId, TcpFlags, Time,
 };
 use wifair_queue::{
-    Count, Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Ledger, Link, Outcome, Reception,
+    Count, DequeuedPacket, Direction, Exchange, Flows, FlowsSpec, Grant, Ledger, Link, Outcome, Reception,
     TxQueue, TxQueueSpec, View,
 };
 
@@ -122,7 +122,7 @@ struct Watched {
     /// By class: what was kept out, and what went from the queue otherwise than to the MAC.
     refused: [Count; 3],
     removed: [Count; 3],
-    in_service: Vec<Departure>,
+    in_service: Vec<DequeuedPacket>,
 }
 
 fn any_port(u: &mut Unstructured) -> Result<()> {
@@ -277,7 +277,7 @@ impl Watched {
     fn take(&mut self, grant: &Grant) {
         let before = self.queue();
         let view = View { flows: &self.flows, links: &self.links };
-        if let Some(departure) = self.port.dequeue(grant, self.now, || view).map(Departure::from) {
+        if let Some(departure) = self.port.dequeue(grant, self.now, || view).map(DequeuedPacket::from) {
             let serial = departure.packet.window_bytes;
             assert!(before.contains(&serial), "{serial} leaves and was not queued");
             self.offered.get_mut(&serial).expect("queued").1 = Place::InService;

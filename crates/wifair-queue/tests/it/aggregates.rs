@@ -6,7 +6,7 @@ use common::{ack, cases, data, upward};
 use proptest::prelude::*;
 use wifair_core::{Ac, FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{
-    Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Link, MpduOutcome, Outcome, SchemeSpec,
+    DequeuedPacket, Direction, Exchange, Flows, FlowsSpec, Grant, Link, MpduOutcome, Outcome, SchemeSpec,
     StationLimit, Transmission, TransmittedMpdu, TxQueue, TxQueueSpec, View,
 };
 
@@ -60,7 +60,7 @@ impl Ap {
     /// The next packet under a grant, which is delivered without any airtime.
     fn take(&mut self, grant: &Grant) -> Option<Packet> {
         let view = View { flows: &self.flows, links: &self.links };
-        let taken = self.port.dequeue(grant, self.now, || view).map(Departure::from)?;
+        let taken = self.port.dequeue(grant, self.now, || view).map(DequeuedPacket::from)?;
         let exchange = || Exchange {
             outcome: Outcome::Delivered,
             packets: std::slice::from_ref(&taken.packet),

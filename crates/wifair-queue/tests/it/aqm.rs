@@ -5,7 +5,7 @@ use crate::common;
 use common::{ack, cases, data};
 use proptest::prelude::*;
 use wifair_core::{Ac, Class, Ecn, FlowId, Packet, Rng, StationId, TcpFlags, Time};
-use wifair_queue::{Departure, Flows, FlowsSpec, Grant, TxQueue, TxQueueSpec, View};
+use wifair_queue::{DequeuedPacket, Flows, FlowsSpec, Grant, TxQueue, TxQueueSpec, View};
 
 /// What an arrival meets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -195,7 +195,7 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<(u8, u16)>) -> Result<()
             _ => {
                 let got = port
                     .dequeue(&Grant::ANY, now, || view)
-                    .map(Departure::from)
+                    .map(DequeuedPacket::from)
                     .map(|departure| departure.packet);
                 prop_assert_eq!(got.is_some(), !queue.is_empty(), "never idle with a packet queued");
                 if got.is_some() {
@@ -240,7 +240,7 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<(u8, u16)>) -> Result<()
         prop_assert!(port.len() <= limit as usize, "the limit is kept");
         let buffer = port.buffer();
         let slots = std::iter::successors(buffer.head(), |&slot| buffer.after(slot));
-        prop_assert_eq!(&slots.map(|slot| *buffer.packet(slot)).collect::<Vec<_>>(), &queue);
+        prop_assert_eq!(&slots.map(|slot| buffer[slot].packet).collect::<Vec<_>>(), &queue);
     }
     let classes = port.snapshot(now).classes;
     prop_assert_eq!(classes.iter().map(|ledger| ledger.aqm_refused.packets).sum::<u64>(), refused);
@@ -334,7 +334,7 @@ fn the_steps_of_pie_by_hand() {
     assert_eq!(step(&mut port, 2), 0.0);
     let departure = port
         .dequeue(&Grant::ANY, Time::from_ms(45) - Time::from_us(1), || view)
-        .map(Departure::from)
+        .map(DequeuedPacket::from)
         .unwrap();
     let delay = (Time::from_ms(45) - Time::from_us(1) - departure.enqueued_at).as_secs_f64();
     let third = (0.125 * (delay - 0.015) + 1.25 * delay) / 2048.0;
@@ -346,7 +346,7 @@ fn the_steps_of_pie_by_hand() {
     let fifth = fourth + 0.125 * (delay - 0.015) / 128.0;
     assert!((step(&mut port, 5) - fifth).abs() < 1e-15);
     // The last packet leaves: the delay is nothing, and the trend is down.
-    let _departure = port.dequeue(&Grant::ANY, Time::from_ms(80), || view).map(Departure::from).unwrap();
+    let _departure = port.dequeue(&Grant::ANY, Time::from_ms(80), || view).map(DequeuedPacket::from).unwrap();
     assert_eq!(step(&mut port, 6), 0.0);
 }
 
@@ -371,7 +371,7 @@ fn pie_acts_from_half_the_target_on() {
         }
         let now = long + before_last_step;
         for at in [long, now] {
-            let _departure = port.dequeue(&Grant::ANY, at, || view).map(Departure::from).unwrap();
+            let _departure = port.dequeue(&Grant::ANY, at, || view).map(DequeuedPacket::from).unwrap();
             port.tick(at, view);
         }
         for number in 0..200 {

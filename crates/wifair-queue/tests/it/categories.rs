@@ -6,7 +6,7 @@ use common::{ack, data};
 use proptest::prelude::*;
 use wifair_core::{Ac, FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{
-    Arrival, Buffer, Cx, Departure, Eviction, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Placed,
+    Arrival, Buffer, Cx, DequeuedPacket, Eviction, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Placed,
     Scheme, SchemeSpec, TxQueue, TxQueueSpec, View,
 };
 
@@ -21,7 +21,7 @@ fn spec(name: &str, limit_packets: u32) -> TxQueueSpec {
 fn queued(port: &TxQueue) -> Vec<(Ac, Packet)> {
     let buffer = port.buffer();
     let slots = std::iter::successors(buffer.head(), |&slot| buffer.after(slot));
-    slots.map(|slot| (buffer.ac(slot), *buffer.packet(slot))).collect()
+    slots.map(|slot| (buffer[slot].ac, buffer[slot].packet)).collect()
 }
 
 fn sharing() -> Vec<&'static str> {
@@ -65,7 +65,7 @@ proptest! {
                 continue;
             }
             let before = queued(&port);
-            let departure = port.dequeue(&Grant { ac, ..Grant::ANY }, now, || view).map(Departure::from);
+            let departure = port.dequeue(&Grant { ac, ..Grant::ANY }, now, || view).map(DequeuedPacket::from);
             let gone = |packet: &Packet| name != "mac80211" || departure.as_ref().is_some_and(|d| d.packet == *packet);
             let expected = before.iter().position(|(other, packet)| *other == ac && gone(packet));
             prop_assert_eq!(departure.is_some(), before.iter().any(|(other, _)| *other == ac));
@@ -107,7 +107,7 @@ impl Scheme for InTheMiddle {
         buffer.replace(middle, Eviction::Victim, arrival)
     }
 
-    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, _cx: &mut Cx) -> Option<Departure> {
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, _cx: &mut Cx) -> Option<DequeuedPacket> {
         buffer.release_head(grant)
     }
 }
@@ -130,7 +130,7 @@ fn a_place_may_change_its_category() {
             assert_eq!(queued(&port).iter().map(|(ac, p)| (*ac, p.seq)).collect::<Vec<_>>(), expected);
             for ac in CATEGORIES {
                 while let Some(departure) =
-                    port.dequeue(&Grant { ac, ..Grant::ANY }, Time::ZERO, || view).map(Departure::from)
+                    port.dequeue(&Grant { ac, ..Grant::ANY }, Time::ZERO, || view).map(DequeuedPacket::from)
                 {
                     let place = expected.iter().position(|(other, _)| *other == ac).unwrap();
                     assert_eq!(departure.packet.seq, expected.remove(place).1);
@@ -158,7 +158,7 @@ fn an_ack_may_make_one_of_another_category_redundant() {
             }
             for (ac, number) in [(first, 1_461), (second, 2_921)] {
                 let departure =
-                    port.dequeue(&Grant { ac, ..Grant::ANY }, Time::ZERO, || view).map(Departure::from);
+                    port.dequeue(&Grant { ac, ..Grant::ANY }, Time::ZERO, || view).map(DequeuedPacket::from);
                 assert_eq!(
                     departure.map(|departure| departure.packet.ack),
                     Some(number),

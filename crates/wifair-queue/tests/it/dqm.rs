@@ -6,8 +6,8 @@ use common::{ack, cases, data, syn, upward};
 use proptest::prelude::*;
 use wifair_core::{Ac, Class, Ecn, Packet, Rate, Rng, StationId, TcpFlags, Time};
 use wifair_queue::{
-    Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Reception, TxQueue, TxQueueSpec,
-    View,
+    DequeuedPacket, Direction, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Reception, TxQueue,
+    TxQueueSpec, View,
 };
 
 const RATES_KBPS: [u32; 4] = [11_000, 11_000, 2_000, 5_500];
@@ -292,7 +292,7 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), Tes
                 let queued = port.len();
                 let got = port
                     .dequeue(&Grant::ANY, now, || View { flows: &flows, links: &links })
-                    .map(Departure::from);
+                    .map(DequeuedPacket::from);
                 if spec["empty_turn"] == "other" {
                     prop_assert_eq!(got.is_some(), queued > 0, "never idle with a packet queued");
                 }
@@ -341,7 +341,7 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), Tes
         prop_assert!(port.len() <= limit as usize, "the limit is kept");
         let buffer = port.buffer();
         let queue: Vec<Packet> = std::iter::successors(buffer.head(), |&slot| buffer.after(slot))
-            .map(|slot| *buffer.packet(slot))
+            .map(|slot| buffer[slot].packet)
             .collect();
         let (acks, others): (Vec<Packet>, Vec<Packet>) =
             queue.iter().copied().partition(|p| p.class() == Class::Ack);
@@ -356,7 +356,7 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), Tes
 
 fn finish(
     port: &mut TxQueue,
-    departure: &Departure,
+    departure: &DequeuedPacket,
     [channel_us, service_us]: [u64; 2],
     now: Time,
     flows: &Flows,

@@ -5,7 +5,7 @@ use crate::common;
 use common::{ack, data, syn, upward};
 use wifair_core::{Ac, Class, FlowId, Packet, SackBlocks, StationId, Time};
 use wifair_queue::{
-    Departure, Direction, Flows, FlowsSpec, Grant, Outcome, SchemeSpec, TxQueue, TxQueueSpec, View,
+    DequeuedPacket, Direction, Flows, FlowsSpec, Grant, Outcome, SchemeSpec, TxQueue, TxQueueSpec, View,
 };
 
 /// A port of an access point with its flow monitor.
@@ -44,14 +44,14 @@ impl Ap {
         let view = View { flows: &self.flows, links: &[] };
         self.port
             .dequeue(&Grant::ANY, self.now, || view)
-            .map(Departure::from)
+            .map(DequeuedPacket::from)
             .map(|departure| departure.packet)
     }
 
     fn queue(&self) -> Vec<Packet> {
         let buffer = self.port.buffer();
         std::iter::successors(buffer.head(), |&slot| buffer.after(slot))
-            .map(|slot| *buffer.packet(slot))
+            .map(|slot| buffer[slot].packet)
             .collect()
     }
 }
@@ -241,8 +241,11 @@ fn the_limit_may_count_the_packet_in_service() {
         ap.port = TxQueue::new(&spec, 1, "ap");
         ap.offer(data(1, 1));
         let view = View { flows: &ap.flows, links: &[] };
-        let departure =
-            ap.port.dequeue(&Grant::ANY, ap.now, || view).map(Departure::from).expect("a packet is queued");
+        let departure = ap
+            .port
+            .dequeue(&Grant::ANY, ap.now, || view)
+            .map(DequeuedPacket::from)
+            .expect("a packet is queued");
         ap.offer_all(&[data(1, 2), data(1, 3)]);
         assert_eq!(ap.port.len(), accepted);
         let view = View { flows: &ap.flows, links: &[] };

@@ -6,7 +6,7 @@ use common::{ack, cases, data};
 use proptest::prelude::*;
 use wifair_core::{Ac, Packet, Rate, StationId, Time};
 use wifair_queue::{
-    Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Ledger, Link, Outcome, SchemeSpec, TxQueue,
+    DequeuedPacket, Direction, Exchange, Flows, FlowsSpec, Grant, Ledger, Link, Outcome, SchemeSpec, TxQueue,
     TxQueueSpec, View,
 };
 
@@ -16,7 +16,7 @@ struct Bench {
     flows: Flows,
     links: Vec<Link>,
     now: Time,
-    in_service: Option<(Departure, Time)>,
+    in_service: Option<(DequeuedPacket, Time)>,
     /// In nanoseconds: no packet queued; none queued and none in service. Of the whole run.
     empty: u64,
     idle: u64,
@@ -75,8 +75,11 @@ impl Bench {
     fn take(&mut self) {
         if self.in_service.is_none() {
             let view = View { flows: &self.flows, links: &self.links };
-            self.in_service =
-                self.port.dequeue(&Grant::ANY, self.now, || view).map(Departure::from).map(|d| (d, self.now));
+            self.in_service = self
+                .port
+                .dequeue(&Grant::ANY, self.now, || view)
+                .map(DequeuedPacket::from)
+                .map(|d| (d, self.now));
         }
     }
 
@@ -184,7 +187,7 @@ fn above_a_lowered_limit_packets_stay_or_go() {
         }
         assert_eq!(seen, lengths, "{rule}");
         let head = bench.port.buffer().head().expect("packets are queued");
-        assert_eq!(bench.port.buffer().packet(head).seq, 0, "the newest go first");
+        assert_eq!(bench.port.buffer()[head].packet.seq, 0, "the newest go first");
     }
 }
 

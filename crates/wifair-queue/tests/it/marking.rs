@@ -72,7 +72,7 @@ fn port(filter: Filter, arrivals: &[(Packet, Act)]) -> TxQueue {
 
 fn queue(port: &TxQueue) -> Vec<Packet> {
     let buffer = port.buffer();
-    std::iter::successors(buffer.head(), |&slot| buffer.after(slot)).map(|s| *buffer.packet(s)).collect()
+    std::iter::successors(buffer.head(), |&slot| buffer.after(slot)).map(|s| buffer[s].packet).collect()
 }
 
 fn counts(ledger: &Ledger) -> [u64; 6] {
@@ -135,7 +135,7 @@ fn redundancy_follows_the_flags() {
         let port = port(filter, &[1, 2, 3].map(|n| (ack(1, 1_000 * n), acts[n as usize - 1])));
         let mut rng = wifair_core::Rng::stream(1, "test", "none drawn");
         let slot = port.buffer().pick(Pool::Redundant, Pick::Oldest, &mut rng);
-        slot.map(|slot| port.buffer().packet(slot).ack)
+        slot.map(|slot| port.buffer()[slot].packet.ack)
     };
     use Act::{Pass, SetEce};
     for (acts, safe) in [

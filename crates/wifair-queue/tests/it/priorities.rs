@@ -11,7 +11,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use wifair_core::{Ac, Class, DSCP_HIGH_PRIORITY, FlowId, Packet, Rate, StationId, TcpFlags, Time};
 use wifair_queue::{
-    Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Outcome, SchemeSpec, TxQueue, TxQueueSpec, View,
+    DequeuedPacket, Direction, Exchange, Flows, FlowsSpec, Grant, Outcome, SchemeSpec, TxQueue, TxQueueSpec,
+    View,
 };
 
 #[derive(Clone, Debug)]
@@ -80,7 +81,7 @@ impl Ap {
     fn take(&mut self) -> Option<Packet> {
         self.now += Time::from_us(10);
         let view = View { flows: &self.flows, links: &[] };
-        let taken = self.port.dequeue(&Grant::ANY, self.now, || view).map(Departure::from)?;
+        let taken = self.port.dequeue(&Grant::ANY, self.now, || view).map(DequeuedPacket::from)?;
         let exchange = || Exchange {
             outcome: Outcome::Delivered,
             packets: std::slice::from_ref(&taken.packet),
@@ -100,7 +101,7 @@ impl Ap {
     fn queue(&self) -> Vec<Packet> {
         let buffer = self.port.buffer();
         std::iter::successors(buffer.head(), |&slot| buffer.after(slot))
-            .map(|slot| *buffer.packet(slot))
+            .map(|slot| buffer[slot].packet)
             .collect()
     }
 }

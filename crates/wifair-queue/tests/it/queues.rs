@@ -6,7 +6,7 @@ use common::{cases, data};
 use proptest::prelude::*;
 use wifair_core::{Ac, FlowId, Packet, StationId, Time};
 use wifair_queue::{
-    Arrival, Buffer, Cx, Departure, Eviction, Flows, FlowsSpec, Grant, Indexes, Placed, QueueId, Scheme,
+    Arrival, Buffer, Cx, DequeuedPacket, Eviction, Flows, FlowsSpec, Grant, Indexes, Placed, QueueId, Scheme,
     SlotId, TxQueue, TxQueueSpec, View,
 };
 
@@ -21,7 +21,7 @@ struct ByFlow {
 }
 
 fn serial(slot: Option<SlotId>, buffer: &Buffer) -> Option<u32> {
-    slot.map(|slot| buffer.packet(slot).window_bytes)
+    slot.map(|slot| buffer[slot].packet.window_bytes)
 }
 
 impl ByFlow {
@@ -39,21 +39,30 @@ impl ByFlow {
     }
 
     fn forget(&mut self, slot: SlotId, buffer: &Buffer) {
-        self.waiting.retain(|packet| packet.2 != buffer.packet(slot).window_bytes);
+        self.waiting.retain(|packet| packet.2 != buffer[slot].packet.window_bytes);
     }
 
     fn compare(&self, buffer: &Buffer) {
-        assert_eq!(buffer.bytes(), self.waiting.iter().map(|packet| u64::from(packet.1)).sum::<u64>());
+        assert_eq!(
+            buffer.queues().total_bytes(),
+            self.waiting.iter().map(|packet| u64::from(packet.1)).sum::<u64>()
+        );
         let occupied = (0..QUEUES).filter(|&queue| self.of(queue).next().is_some()).map(QueueId);
         // No more than there can be, lest a walk that does not end takes all memory.
-        let walked: Vec<QueueId> = buffer.occupied_queues().take(QUEUES as usize).collect();
+        let walked: Vec<QueueId> = buffer.queues().occupied().take(QUEUES as usize).collect();
         assert_eq!(walked, occupied.collect::<Vec<_>>());
         for queue in 0..QUEUES {
             let id = QueueId(queue);
-            assert_eq!(buffer.packets_of(id) as usize, self.of(queue).count());
-            assert_eq!(buffer.bytes_of(id), self.bytes_of(queue));
-            assert_eq!(serial(buffer.first_of(id), buffer), self.of(queue).next().map(|packet| packet.2));
-            assert_eq!(serial(buffer.last_of(id), buffer), self.of(queue).next_back().map(|packet| packet.2));
+            assert_eq!(buffer.queues().packets(id) as usize, self.of(queue).count());
+            assert_eq!(buffer.queues().bytes(id), self.bytes_of(queue));
+            assert_eq!(
+                serial(buffer.queues().first(id), buffer),
+                self.of(queue).next().map(|packet| packet.2)
+            );
+            assert_eq!(
+                serial(buffer.queues().last(id), buffer),
+                self.of(queue).next_back().map(|packet| packet.2)
+            );
         }
     }
 }
@@ -67,7 +76,7 @@ impl Scheme for ByFlow {
         if buffer.is_full() {
             let longest = buffer.longest_queue();
             assert_eq!(longest, self.longest());
-            let last = longest.and_then(|queue| buffer.last_of(queue)).expect("the buffer is full");
+            let last = longest.and_then(|queue| buffer.queues().last(queue)).expect("the buffer is full");
             self.forget(last, buffer);
             buffer.evict(last, Eviction::Victim);
             self.compare(buffer);
@@ -79,8 +88,8 @@ impl Scheme for ByFlow {
         placed
     }
 
-    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, _cx: &mut Cx) -> Option<Departure> {
-        let first = buffer.first_of(QueueId(grant.station?.0.into()))?;
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, _cx: &mut Cx) -> Option<DequeuedPacket> {
+        let first = buffer.queues().first(QueueId(grant.station?.0.into()))?;
         self.forget(first, buffer);
         let departure = buffer.release(first);
         self.compare(buffer);
@@ -110,7 +119,7 @@ proptest! {
                 port.enqueue(Ac::BestEffort, &packet, FlowId(queue), station, now, || view);
             } else {
                 let grant = Grant { station: Some(station), ..Grant::ANY };
-                if let Some(departure) = port.dequeue(&grant, now, || view).map(Departure::from) {
+                if let Some(departure) = port.dequeue(&grant, now, || view).map(DequeuedPacket::from) {
                     prop_assert_eq!(departure.flow, FlowId(queue));
                 }
             }

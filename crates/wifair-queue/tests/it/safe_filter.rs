@@ -7,7 +7,7 @@ use crate::common;
 use common::{ack, cases, data};
 use proptest::prelude::*;
 use wifair_core::{Ac, Class, FlowId, Packet, SackBlocks, StationId, TcpFlags, Time};
-use wifair_queue::{Departure, Flows, FlowsSpec, Grant, Outcome, TxQueue, TxQueueSpec, View};
+use wifair_queue::{DequeuedPacket, Flows, FlowsSpec, Grant, Outcome, TxQueue, TxQueueSpec, View};
 
 /// An ACK as a receiver may send it.
 #[derive(Clone, Debug)]
@@ -148,7 +148,7 @@ proptest! {
                     (given.connection, Packet { flags: TcpFlags::ACK | given.flags, sack, ..ack(given.connection, *number) })
                 }
                 Step::Take => {
-                    if let Some(departure) = port.dequeue(&Grant::ANY, now, || view).map(Departure::from) {
+                    if let Some(departure) = port.dequeue(&Grant::ANY, now, || view).map(DequeuedPacket::from) {
                         let told = || wifair_queue::Exchange {
                             outcome: Outcome::Delivered,
                             packets: std::slice::from_ref(&departure.packet),
@@ -238,9 +238,7 @@ fn what_the_later_ack_repeats_is_filtered() {
 
 fn queue(port: &TxQueue) -> Vec<Packet> {
     let buffer = port.buffer();
-    std::iter::successors(buffer.head(), |&slot| buffer.after(slot))
-        .map(|slot| *buffer.packet(slot))
-        .collect()
+    std::iter::successors(buffer.head(), |&slot| buffer.after(slot)).map(|slot| buffer[slot].packet).collect()
 }
 
 fn filtered(port: &TxQueue, now: Time) -> u64 {

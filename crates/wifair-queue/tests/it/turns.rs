@@ -6,7 +6,7 @@ use common::{cases, data};
 use proptest::prelude::*;
 use wifair_core::{Ac, FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{
-    Departure, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Reception, TxQueue, TxQueueSpec, View,
+    DequeuedPacket, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Reception, TxQueue, TxQueueSpec, View,
 };
 
 const LINKS: [Link; 8] = [Link { rate: Rate::from_kbps(11_000) }; 8];
@@ -44,7 +44,7 @@ impl Ap {
     /// Sends a frame, and says of which flow it is.
     fn send(&mut self, airtime: impl Fn(StationId) -> Time) -> Option<u32> {
         let view = View { flows: &self.flows, links: &LINKS };
-        let departure = self.port.dequeue(&Grant::ANY, self.now, || view).map(Departure::from)?;
+        let departure = self.port.dequeue(&Grant::ANY, self.now, || view).map(DequeuedPacket::from)?;
         let airtime = airtime(departure.station);
         self.now += airtime;
         let told = || Exchange {

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use proptest::prelude::*;
 use wifair_core::{Ac, Class, DSCP_HIGH_PRIORITY, Packet, Rate, Rng, StationId, TcpFlags, Time};
 use wifair_queue::{
-    Arrival, Buffer, Cx, Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Hooks, Indexes, Outcome,
-    Placed, Scheme, SchemeSpec, Shortcuts, TxQueue, TxQueueSpec, View,
+    Arrival, Buffer, Cx, DequeuedPacket, Direction, Exchange, Flows, FlowsSpec, Grant, Hooks, Indexes,
+    Outcome, Placed, Scheme, SchemeSpec, Shortcuts, TxQueue, TxQueueSpec, View,
 };
 
 use super::{Model, Verdict};
@@ -31,7 +31,7 @@ impl Scheme for Watched {
         placed
     }
 
-    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<DequeuedPacket> {
         self.scheme.dequeue(grant, buffer, cx)
     }
 
@@ -164,7 +164,7 @@ pub fn run(
             Step::Take => {
                 let got = port
                     .dequeue(&Grant::ANY, now, || View { flows: &flows, links: &[] })
-                    .map(Departure::from);
+                    .map(DequeuedPacket::from);
                 let expected = model.take(now);
                 prop_assert_eq!(got.as_ref().map(|d| d.packet), expected.map(|item| item.packet));
                 if let (Some(got), Some(expected)) = (&got, expected) {
@@ -270,7 +270,5 @@ pub fn run(
 /// What is queued, in order.
 pub fn queue(port: &TxQueue) -> Vec<Packet> {
     let buffer = port.buffer();
-    std::iter::successors(buffer.head(), |&slot| buffer.after(slot))
-        .map(|slot| *buffer.packet(slot))
-        .collect()
+    std::iter::successors(buffer.head(), |&slot| buffer.after(slot)).map(|slot| buffer[slot].packet).collect()
 }

@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 use proptest::prelude::*;
 use wifair_core::{Ac, Ecn, FlowId, Packet, Rate, StationId, TcpFlags, Time};
 use wifair_queue::{
-    Departure, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Reception, SchemeSpec, TxQueue, TxQueueSpec,
-    View,
+    DequeuedPacket, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Reception, SchemeSpec, TxQueue,
+    TxQueueSpec, View,
 };
 
 use super::{Ns, Plain, Tally};
@@ -62,9 +62,7 @@ fn links() -> [Link; 4] {
 /// By their serial numbers, which each packet has as its window.
 fn queue(port: &TxQueue) -> Vec<Packet> {
     let buffer = port.buffer();
-    std::iter::successors(buffer.head(), |&slot| buffer.after(slot))
-        .map(|slot| *buffer.packet(slot))
-        .collect()
+    std::iter::successors(buffer.head(), |&slot| buffer.after(slot)).map(|slot| buffer[slot].packet).collect()
 }
 
 fn tally(port: &TxQueue, now: Time) -> Tally {
@@ -174,7 +172,7 @@ pub fn run(
                 arrivals.push((connection, packet));
             }
             Step::Take if in_service.is_empty() => {
-                let got = port.dequeue(&Grant::ANY, at, || view).map(Departure::from);
+                let got = port.dequeue(&Grant::ANY, at, || view).map(DequeuedPacket::from);
                 let expected = plain.take(now, &RATES_MBPS);
                 prop_assert_eq!(got.as_ref().map(|d| d.packet), expected.map(|item| item.packet));
                 prop_assert_eq!(got.as_ref().map(|d| d.enqueued_at.as_ns()), expected.map(|item| item.at));
@@ -185,7 +183,7 @@ pub fn run(
                 let only = Some(StationId(station as u16));
                 let grant = Grant { station: only, max_bytes, gathers: true, ..Grant::ANY };
                 for _ in 0..packets {
-                    let got = port.dequeue(&grant, at, || view).map(Departure::from);
+                    let got = port.dequeue(&grant, at, || view).map(DequeuedPacket::from);
                     let expected = plain.gather(station, max_bytes, now, &RATES_MBPS);
                     prop_assert_eq!(got.as_ref().map(|d| d.packet), expected.map(|item| item.packet));
                     let Some(departure) = got else { break };
@@ -243,12 +241,12 @@ pub fn run(
         if filters {
             for connection in 0..8 {
                 let oldest = port.buffer().oldest_redundant(FlowId(connection));
-                let oldest = oldest.map(|slot| *port.buffer().packet(slot));
+                let oldest = oldest.map(|slot| port.buffer()[slot].packet);
                 prop_assert_eq!(oldest, plain.oldest_redundant(connection as usize));
             }
         }
         let bytes: u64 = queue(&port).iter().map(|packet| u64::from(packet.ip_bytes())).sum();
-        prop_assert_eq!(port.buffer().bytes(), bytes);
+        prop_assert_eq!(port.buffer().queues().total_bytes(), bytes);
     }
     for ledger in port.snapshot(Time::from_ns(now + 20_000)).classes {
         let left = [ledger.dequeued, ledger.evicted, ledger.aqm_evicted, ledger.filtered, ledger.queued];

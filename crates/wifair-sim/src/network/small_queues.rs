@@ -1,6 +1,6 @@
 //! Tells senders at stations when their packets are gone from the station's queue, as a driver tells its host.
 
-use wifair_queue::Freed;
+use wifair_queue::TxCompletion;
 use wifair_tcp::Sender;
 
 use super::Network;
@@ -10,11 +10,11 @@ use crate::tap::Tap;
 impl<T: Tap> Network<T> {
     /// Tells a sender; it may send.
     #[cold]
-    pub(super) fn on_freed(&mut self, freed: Freed) {
-        let slot = freed.connection.slot();
+    pub(super) fn on_completion(&mut self, completion: TxCompletion) {
+        let slot = completion.connection.slot();
         let connection = &mut self.connections[slot];
-        if connection.id == freed.connection && connection.direction == FlowDirection::Up {
-            connection.sender.on_freed(freed.ip_bytes);
+        if connection.id == completion.connection && connection.direction == FlowDirection::Up {
+            connection.sender.on_freed(completion.ip_bytes);
             self.pump::<Sender>(slot);
         }
     }

@@ -324,7 +324,7 @@ impl Aggregation {
 mod tests {
     use proptest::prelude::*;
     use wifair_core::{Ac, FlowId, Rate, StationId};
-    use wifair_queue::{Departure, Flows, FlowsSpec, Grant, TxQueue, TxQueueSpec, View};
+    use wifair_queue::{DequeuedPacket, Flows, FlowsSpec, Grant, TxQueue, TxQueueSpec, View};
 
     use super::*;
     use originator::Attempts;
@@ -356,7 +356,7 @@ mod tests {
             agreement.originator.dissolve();
             let formed = agreement.originator.form(limits, now, |max_bytes| {
                 port.dequeue(&Grant { max_bytes, gathers: true, ..Grant::ANY }, now, || view)
-                    .map(Departure::from)
+                    .map(DequeuedPacket::from)
             });
             agreement.originator.serve(formed.ppdu);
             let mut bit = 0;
@@ -391,7 +391,7 @@ mod tests {
                 finished
                     .push(format!("{:?}", agreement.originator.transmitted(true, &MAX).collect::<Vec<_>>()));
                 let ordinary =
-                    |departure: &Departure| finished.push(format!("done {}", departure.packet.seq));
+                    |departure: &DequeuedPacket| finished.push(format!("done {}", departure.packet.seq));
                 if is_watched || !agreement.originator.acknowledge_ordinary(ordinary) {
                     agreement.originator.acknowledge(is_watched, |mpdu, settled| {
                         finished.push(format!("done {}", mpdu.departure.packet.seq));

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use wifair_core::{Packet, Rate, Time};
-use wifair_queue::{Departure, MpduOutcome, TransmittedMpdu};
+use wifair_queue::{DequeuedPacket, MpduOutcome, TransmittedMpdu};
 
 use super::accounts::{Accounts, AirtimeShare, Settled};
 use super::amsdu::Amsdu;
@@ -13,7 +13,7 @@ use super::psdu::{DELIMITER_BYTES, Limits, Psdu, Shares};
 /// A packet in the link queue, and the MPDU that contains it: all packets of an A-MSDU have its sequence number and its outcomes.
 #[derive(Debug)]
 pub(crate) struct Mpdu {
-    pub departure: Departure,
+    pub departure: DequeuedPacket,
     pub sequence: u64,
     /// The formed PPDU that contains it; [`NONE`] if it is in no PPDU.
     ppdu: u32,
@@ -200,7 +200,7 @@ impl Originator {
     }
 
     /// Adds a packet to the link queue as an MPDU. `mac_bytes` as in [`Limits`].
-    pub fn push(&mut self, departure: Departure, mac_bytes: u32, now: Time) {
+    pub fn push(&mut self, departure: DequeuedPacket, mac_bytes: u32, now: Time) {
         let bytes = departure.packet.ip_bytes() + mac_bytes;
         self.enter_ahead(departure, Entry { bytes, is_joined: false, pending: Time::ZERO }, now);
     }
@@ -248,14 +248,14 @@ impl Originator {
     }
 
     /// Adds a packet to the link queue, ahead of PPDUs.
-    pub fn enter_ahead(&mut self, departure: Departure, entry: Entry, now: Time) {
+    pub fn enter_ahead(&mut self, departure: DequeuedPacket, entry: Entry, now: Time) {
         self.enter(departure, NONE, now);
         self.complete(entry);
     }
 
     /// Adds a packet to the link queue whose [`Entry`] is given next.
     #[inline]
-    fn enter(&mut self, departure: Departure, ppdu: u32, now: Time) {
+    fn enter(&mut self, departure: DequeuedPacket, ppdu: u32, now: Time) {
         self.queue.push_back(Mpdu {
             sequence: 0,
             ppdu,
@@ -296,7 +296,7 @@ impl Originator {
         &mut self,
         limits: &Limits,
         now: Time,
-        mut take: impl FnMut(u32) -> Option<Departure>,
+        mut take: impl FnMut(u32) -> Option<DequeuedPacket>,
     ) -> Formed {
         if self.owes_request && !self.request_formed {
             self.request_formed = true;
@@ -550,7 +550,7 @@ impl Originator {
 
     /// Fast path of [`Originator::acknowledge`] if the receiver has decoded all of the PPDU and nothing has failed before: its packets go
     /// to `done`, without their shares. Returns whether it applies.
-    pub fn acknowledge_ordinary(&mut self, done: impl FnMut(&Departure)) -> bool {
+    pub fn acknowledge_ordinary(&mut self, done: impl FnMut(&DequeuedPacket)) -> bool {
         let applies = self.ordinary && self.sent.is_whole;
         if applies {
             let packets = self.sent.packets;

@@ -94,8 +94,8 @@ impl Bss {
 
     /// Outputs from now on when packets of the station's host are gone from the station, as a driver's completions tell its host.
     /// Results do not change.
-    pub fn report_freed(&mut self, station: StationId) {
-        self.nodes.report_freed(Node::Station(station));
+    pub fn report_completions(&mut self, station: StationId) {
+        self.nodes.report_completions(Node::Station(station));
     }
 
     /// Returns the next flow that the AP's monitor has forgotten, with the 5-tuple of its uplink packets and its ledger at the

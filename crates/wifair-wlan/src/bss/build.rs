@@ -149,7 +149,7 @@ impl Bss {
             },
             rate_adaptation: spec.mac.rate_adaptation.clone(),
             rate_change: None,
-            freed: None,
+            completion: None,
             now: Time::ZERO,
             phy,
             modes,

@@ -2,7 +2,7 @@
 //! feed ahead of PPDUs, and PPDUs that are formed ahead of access.
 
 use wifair_core::Time;
-use wifair_queue::Departure;
+use wifair_queue::DequeuedPacket;
 
 use super::link_queues::Picked;
 use super::{Nodes, parts};
@@ -46,7 +46,7 @@ impl Nodes {
         let (rank, gathers) = (rank(role.ac), aggregation.gathers());
         let view = self.ap.table().view();
         while let Some(grant) = aggregation.backlog.grant(hardware.feed, role.ac, rank, gathers)
-            && let Some(departure) = port.dequeue(&grant, now, || view).map(Departure::from)
+            && let Some(departure) = port.dequeue(&grant, now, || view).map(DequeuedPacket::from)
         {
             let (station, ip_bytes) = (departure.station, departure.packet.ip_bytes());
             let link = LinkId::of(true, station);

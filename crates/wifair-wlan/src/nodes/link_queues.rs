@@ -2,7 +2,7 @@
 //! serves, the content of its PPDUs, and the outcome of their MPDUs.
 
 use wifair_core::{Ac, FlowId, Packet, Time};
-use wifair_queue::{Departure, Direction, Exchange, Grant, Outcome};
+use wifair_queue::{DequeuedPacket, Direction, Exchange, Grant, Outcome};
 
 use super::{Finished, Nodes, Released, is_held, parts};
 use crate::aggregation::{
@@ -18,7 +18,7 @@ pub(super) enum Picked {
     /// A link with a Block Ack agreement.
     Link(LinkId),
     /// A packet of another link.
-    Frame(Departure),
+    Frame(DequeuedPacket),
 }
 
 impl Nodes {
@@ -122,7 +122,7 @@ impl Nodes {
                 grant.station = Some(station);
             }
             let departure = if asks_port { port.dequeue(&grant, now, || table.view()) } else { None };
-            let departure = departure.map(Departure::from);
+            let departure = departure.map(DequeuedPacket::from);
             let Some(departure) = departure else {
                 if arbitrates {
                     continue; // the packets for that station are gone
@@ -165,7 +165,7 @@ impl Nodes {
             let link = edcaf.link();
             self.release_link(index, link, now);
         } else {
-            edcaf.load(None::<Departure>, phy, now);
+            edcaf.load(None::<DequeuedPacket>, phy, now);
         }
         self.choose(index, phy, now)
     }
@@ -197,7 +197,11 @@ impl Nodes {
         let (ac, station, gathers) = (role.ac, link.station(), rules.fill == Fill::Gather);
         let formed = agreement.originator.form(&limits, now, |max_bytes| {
             let grant = Grant { ac, station: Some(station), max_bytes, gathers, station_limit: None };
-            if asks_port { port.dequeue(&grant, now, || table.view()).map(Departure::from) } else { None }
+            if asks_port {
+                port.dequeue(&grant, now, || table.view()).map(DequeuedPacket::from)
+            } else {
+                None
+            }
         });
         self.deadlines.follow(role.port, port, now);
         formed
@@ -243,7 +247,7 @@ impl Nodes {
         if let Some(agreement) = aggregation.of_mut(link, rank) {
             agreement
                 .originator
-                .attempt(spent, rate, |since, packets| port.note_wait_below(began - since, packets));
+                .attempt(spent, rate, |since, packets| port.record_wait_below(began - since, packets));
         }
     }
 
@@ -345,9 +349,9 @@ impl Nodes {
         let is_fed = aggregation.hardware_of(index).feed != Feed::OnDemand;
         let (link, rank) = (edcaf.link(), rank(role.ac));
         let (agreement, backlog) = aggregation.with_backlog(link, rank);
-        let is_watched = is_watched || port.watches_exchanges();
+        let is_watched = is_watched || port.observes_exchanges();
         if succeeded && !is_watched && !is_fed {
-            let complete = |departure: &Departure| {
+            let complete = |departure: &DequeuedPacket| {
                 port.complete(
                     departure,
                     Outcome::Delivered,

@@ -1,7 +1,7 @@
 //! Single transmissions, as observers see them, and reported to the ports whose schemes ask for them (`docs/medium.md`, section 12).
 
 use wifair_core::Time;
-use wifair_queue::{Departure, MpduOutcome, Transmission, TransmittedMpdu};
+use wifair_queue::{DequeuedPacket, MpduOutcome, Transmission, TransmittedMpdu};
 
 use super::{Nodes, parts};
 use crate::aggregation::Aggregation;
@@ -108,7 +108,7 @@ fn transmission<'a>(
         let is_decoded = outcome == MpduOutcome::Delivered;
         agreement.originator.transmitted(is_decoded, &aggregation.rules.attempts).collect()
     } else {
-        let Departure { packet, flow, .. } = edcaf.departure();
+        let DequeuedPacket { packet, flow, .. } = edcaf.departure();
         vec![TransmittedMpdu {
             packet,
             is_joined: false,

@@ -47,7 +47,7 @@ fn advancing_before_a_limit_is_the_same_as_step_by_step() {
     };
     let seen = |at: Time, output: Output| match output {
         Output::Delivery(delivery) => (at, delivery.to, delivery.packet.seq),
-        Output::LinkRate(_) | Output::Freed(_) => unreachable!("no rate changes, no reports"),
+        Output::LinkRate(_) | Output::TxCompletion(_) => unreachable!("no rate changes, no reports"),
     };
     let (mut bss, mut events, mut steps) = (filled(), Vec::new(), Vec::new());
     while bss.next_event() < Time::MAX {

@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use support::{Logged, cell_b, cell_g, effort, external, packet_down, us};
 use wifair_core::{Ac, FlowId, Rate, Rng, StationId, Time};
 use wifair_queue::{
-    Arrival, Buffer, Cx, Departure, Exchange, Grant, Hooks, MpduOutcome, Outcome, Placed, Scheme, SchemeSpec,
-    Transmission, TransmittedMpdu,
+    Arrival, Buffer, Cx, DequeuedPacket, Exchange, Grant, Hooks, MpduOutcome, Outcome, Placed, Scheme,
+    SchemeSpec, Transmission, TransmittedMpdu,
 };
 use wifair_wlan::{AggregationSpec, Bss, CategorySpec, EdcaSpec, HardwareSpec, Node, PhySpec};
 
@@ -112,7 +112,7 @@ impl Scheme for Withholding {
         self.clock.enqueue(arrival, buffer, cx)
     }
 
-    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<Departure> {
+    fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<DequeuedPacket> {
         self.asked.lock().unwrap().push(cx.now);
         if self.releases.contains(&cx.now) { buffer.release_head(grant) } else { None }
     }

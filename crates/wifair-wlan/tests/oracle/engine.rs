@@ -104,7 +104,7 @@ impl Engine {
                     self.deliver(&packet, to, now);
                 }
                 Some((now, Output::LinkRate(change))) => log.link_rate(change, now),
-                Some((_, Output::Freed(_))) => unreachable!("no station reports"),
+                Some((_, Output::TxCompletion(_))) => unreachable!("no station reports"),
                 None => {}
             }
         }

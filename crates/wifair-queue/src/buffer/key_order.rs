@@ -11,11 +11,11 @@ use crate::words::Grant;
 /// O(log n), and usually a few steps, as an update stops where it changes nothing. Nothing is allocated once the buffer has
 /// reached its maximum length.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Keyed {
+pub struct KeyOrder {
     /// Key and order of arrival, by slot.
     keys: Vec<(u64, u64)>,
     /// Node 1 is the root, the children of `i` are `2 i` and `2 i + 1`, the leaves are the slots.
-    nodes: Vec<Ends>,
+    nodes: Vec<Extremes>,
     arrivals: u64,
     /// By station: key, order of arrival and slot of its packets; kept from the first query on.
     stations: Option<Vec<BTreeSet<(u64, u64, u32)>>>,
@@ -23,15 +23,15 @@ pub(super) struct Keyed {
 
 /// The first and the last packet of a part of the slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Ends {
+struct Extremes {
     first: u32,
     last: u32,
 }
 
-const EMPTY: Ends = Ends { first: NONE, last: NONE };
+const EMPTY: Extremes = Extremes { first: NONE, last: NONE };
 
-impl Keyed {
-    pub fn grow_slots(&mut self, slots: usize) {
+impl KeyOrder {
+    pub(super) fn grow_slots(&mut self, slots: usize) {
         let old_leaves = self.nodes.len() / 2;
         self.keys.resize(slots, (0, 0));
         if slots <= old_leaves {
@@ -46,14 +46,14 @@ impl Keyed {
         }
     }
 
-    pub fn insert(&mut self, slot: SlotId, key: u64, station: StationId) {
+    pub(super) fn insert(&mut self, slot: SlotId, key: u64, station: StationId) {
         self.keys[slot.index()] = (key, self.arrivals);
         self.arrivals += 1;
-        self.set_leaf(slot, Ends { first: slot.0, last: slot.0 });
+        self.set_leaf(slot, Extremes { first: slot.0, last: slot.0 });
         self.join_station(slot, station);
     }
 
-    pub fn remove(&mut self, slot: SlotId, station: StationId) {
+    pub(super) fn remove(&mut self, slot: SlotId, station: StationId) {
         self.set_leaf(slot, EMPTY);
         if let Some(stations) = &mut self.stations {
             let (key, arrival) = self.keys[slot.index()];
@@ -72,7 +72,7 @@ impl Keyed {
 
     /// The first packet that the grant admits. `queued` are all packets, needed by the first call. O(log n) for one station,
     /// else O(stations).
-    pub fn first_admitted(
+    pub(super) fn first_admitted(
         &mut self,
         grant: &Grant,
         queued: impl Iterator<Item = (SlotId, StationId)>,
@@ -92,19 +92,22 @@ impl Keyed {
         first.map(|&(_, _, slot)| SlotId(slot))
     }
 
+    /// The key of a queued packet.
     pub fn key(&self, slot: SlotId) -> u64 {
         self.keys[slot.index()].0
     }
 
+    /// The packet with the smallest key; on a tie, the one that arrived first.
     pub fn first(&self) -> Option<SlotId> {
         SlotId::from_link(self.nodes.get(1)?.first)
     }
 
+    /// The packet with the greatest key; on a tie, the one that arrived last.
     pub fn last(&self) -> Option<SlotId> {
         SlotId::from_link(self.nodes.get(1)?.last)
     }
 
-    fn set_leaf(&mut self, slot: SlotId, ends: Ends) {
+    fn set_leaf(&mut self, slot: SlotId, ends: Extremes) {
         let mut node = self.nodes.len() / 2 + slot.index();
         self.nodes[node] = ends;
         while node > 1 {
@@ -119,7 +122,7 @@ impl Keyed {
         }
     }
 
-    fn ends_of(&self, node: usize) -> Ends {
+    fn ends_of(&self, node: usize) -> Extremes {
         let (a, b) = (self.nodes[2 * node], self.nodes[2 * node + 1]);
         if a.first == NONE {
             return b;
@@ -128,7 +131,7 @@ impl Keyed {
             return a;
         }
         let key = |slot: u32| self.keys[slot as usize];
-        Ends {
+        Extremes {
             first: if key(b.first) < key(a.first) { b.first } else { a.first },
             last: if key(b.last) > key(a.last) { b.last } else { a.last },
         }
@@ -153,7 +156,7 @@ mod tests {
             steps in prop::collection::vec((0u32..40, 0u64..6, any::<bool>()), 1..300),
             asked_from in 0usize..300,
         ) {
-            let mut keyed = Keyed::default();
+            let mut keyed = KeyOrder::default();
             let mut plain: Vec<(u64, usize, u32)> = vec![];
             let mut slots = 0;
             for (at, (slot, key, grow)) in steps.into_iter().enumerate() {
