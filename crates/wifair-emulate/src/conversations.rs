@@ -13,7 +13,7 @@ pub const MAX_CONVERSATIONS: usize = 20_000;
 counters! {
     /// The packets of one direction of a conversation.
     #[derive(Clone, Debug, Default, PartialEq)]
-    pub struct Way {
+    pub struct DirectionCounters {
         /// Packets that their host sent.
         pub sent_packets: u64,
         /// Payload bytes in them: bytes after the TCP or UDP header, or after the IP header.
@@ -46,7 +46,7 @@ counters! {
 
 /// Progress of one direction of a TCP connection.
 #[derive(Clone, Copy, Debug, Default)]
-struct Progress {
+struct SequenceProgress {
     /// The sequence number after the last one sent.
     next: Option<u32>,
     /// Everything before this number is acknowledged.
@@ -63,8 +63,8 @@ pub struct Conversation {
     /// The initiator and the other host.
     pub hosts: [Host; 2],
     /// By direction: from the initiator, to it.
-    pub ways: [Way; 2],
-    progress: [Progress; 2],
+    pub ways: [DirectionCounters; 2],
+    progress: [SequenceProgress; 2],
     /// By direction: when its first packet entered, and when its last one entered or was delivered.
     active: [Option<(Time, Time)>; 2],
     /// By direction: whether the SYN there asked for ECN (RFC 3168, 6.1.1).
@@ -117,7 +117,7 @@ impl Conversation {
             self.offers_ecn[direction] =
                 ece && (packet.flags.contains(TcpFlags::ACK) || packet.flags.contains(both));
             self.progress[direction] =
-                Progress { acknowledged: packet.seq.wrapping_add(1), ..Progress::default() };
+                SequenceProgress { acknowledged: packet.seq.wrapping_add(1), ..SequenceProgress::default() };
         }
         if length > 0 {
             self.sent_segment(packet, length, direction, now);
@@ -182,13 +182,13 @@ impl Conversation {
 pub struct Conversations {
     all: Vec<Conversation>,
     /// By the 5-tuple of either direction.
-    by_tuple: BTreeMap<Key, (u32, bool)>,
+    by_tuple: BTreeMap<TupleKey, (u32, bool)>,
 }
 
 /// A 5-tuple as an ordered type.
-type Key = (u32, u32, u16, u16, u32);
+type TupleKey = (u32, u32, u16, u16, u32);
 
-fn key(tuple: &FiveTuple) -> Key {
+fn key(tuple: &FiveTuple) -> TupleKey {
     (tuple.source, tuple.destination, tuple.source_port, tuple.destination_port, tuple.protocol)
 }
 
@@ -228,7 +228,7 @@ impl Conversations {
     }
 
     /// The counters of one direction of a conversation.
-    pub fn way(&mut self, number: u32, forward: bool) -> &mut Way {
+    pub fn way(&mut self, number: u32, forward: bool) -> &mut DirectionCounters {
         &mut self.all[number as usize].ways[usize::from(!forward)]
     }
 
@@ -238,7 +238,12 @@ impl Conversations {
     }
 
     /// Returns the rows for the time since `start`, when the state was `before`.
-    pub fn rows(&self, before: &Conversations, start: Time, name: impl Fn(Host) -> String) -> Vec<FlowRow> {
+    pub fn rows(
+        &self,
+        before: &Conversations,
+        start: Time,
+        name: impl Fn(Host) -> String,
+    ) -> Vec<ConversationRow> {
         let mut rows = vec![];
         for (number, conversation) in self.all.iter().enumerate() {
             for direction in [0, 1] {
@@ -246,7 +251,7 @@ impl Conversations {
                 let way = &conversation.ways[direction];
                 let way = then.map_or_else(|| way.clone(), |then| way.since(then));
                 if way.sent_packets + way.delivered_packets > 0 {
-                    rows.push(FlowRow::new(number, conversation, direction, &way, start, &name));
+                    rows.push(ConversationRow::new(number, conversation, direction, &way, start, &name));
                 }
             }
         }
@@ -256,7 +261,7 @@ impl Conversations {
 
 /// The report of one direction of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FlowRow {
+pub struct ConversationRow {
     /// Number of the conversation, the same for both directions.
     pub flow: usize,
     /// The sending host.
@@ -303,21 +308,21 @@ pub struct FlowRow {
     pub rtt_p95_ms: Option<f64>,
 }
 
-impl FlowRow {
+impl ConversationRow {
     fn new(
         flow: usize,
         conversation: &Conversation,
         direction: usize,
-        way: &Way,
+        way: &DirectionCounters,
         start: Time,
         name: &impl Fn(Host) -> String,
-    ) -> FlowRow {
+    ) -> ConversationRow {
         let tuple = if direction == 0 { conversation.tuple } else { conversation.tuple.reversed() };
         let ms = |ns: Option<f64>| ns.map(|ns| ns * 1e-6);
         let active_s = conversation.active_s(direction, start);
         let mbps = |bytes: u64| if active_s > 0.0 { bytes as f64 * 8e-6 / active_s } else { 0.0 };
         let is_tcp = tuple.protocol == TCP && !conversation.counted_together;
-        FlowRow {
+        ConversationRow {
             flow,
             from: name(conversation.hosts[direction]),
             to: name(conversation.hosts[1 - direction]),

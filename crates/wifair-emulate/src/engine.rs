@@ -18,12 +18,12 @@ use wifair_sim::table::Column;
 use wifair_sim::{Plan, RunRecord, TraceSpec};
 
 use crate::address::Host;
-use crate::conversations::FlowRow;
+use crate::conversations::ConversationRow;
 use crate::guest::Guest;
 use crate::lateness::{LatenessReport, Tolerance};
-use crate::live::{End, Live, Mark, Span, Watches};
+use crate::live::{Live, Mark, RunEnd, Span, Watches};
 use crate::netlink::Metric;
-use crate::network::{Network, Uncarried};
+use crate::network::{EmulatedNetwork, Uncarried};
 use crate::processors::Processors;
 use crate::sysctl::Machine;
 
@@ -47,7 +47,7 @@ pub struct Options {
     pub route: Vec<(String, String)>,
     /// Names of the stations by number, as in the hosts file.
     pub names: Vec<String>,
-    /// Numbers of downlink data packets to lose: see [`Network::drop_data`].
+    /// Numbers of downlink data packets to lose: see [`EmulatedNetwork::drop_data`].
     #[serde(default)]
     pub drops: Vec<u64>,
     /// Captures to write, if any.
@@ -93,7 +93,7 @@ pub struct Report {
     /// Lateness of exchanges.
     pub lateness: LatenessReport,
     /// A row per direction of each conversation.
-    pub flows: Vec<FlowRow>,
+    pub flows: Vec<ConversationRow>,
     /// Packets that were not carried, from the beginning.
     pub uncarried: Uncarried,
     /// Packets that a host's network stack discarded, from the beginning: its processor was busy.
@@ -114,7 +114,7 @@ pub struct Report {
 /// # Errors
 /// Returns what failed, for the user.
 pub fn run(plan: &Plan, options: &Options) -> Result<Report, String> {
-    let mut network = Network::new(plan, options.seed).map_err(|error| error.to_string())?;
+    let mut network = EmulatedNetwork::new(plan, options.seed).map_err(|error| error.to_string())?;
     network.drop_data(&options.drops);
     if let Some(trace) = &options.trace {
         network.keep_trace(trace, options.seed).map_err(|error| error.to_string())?;
@@ -171,7 +171,7 @@ pub fn run(plan: &Plan, options: &Options) -> Result<Report, String> {
     let each_second = |at: Time| say(&mut messages, &serde_json::json!({ "at_s": at.as_secs_f64() }));
     let end = Live::start(&guests, span).run(&mut network, watches, each_second);
     let captured = network.end_trace().map_err(|error| error.to_string());
-    let End { reason, before, lateness } = end?;
+    let RunEnd { reason, before, lateness } = end?;
     captured?;
     let after = Mark::now(&network);
     let (record, flows) = network.report(&before.counted, &after.counted, name);

@@ -1,6 +1,6 @@
 //! Real hosts on a simulated medium: a BSS of wifair in real time, whose hosts are network namespaces with TUN devices.
 //!
-//! Read first: [`Network`] (BSS and wire with real packets, without clock or devices), then, on Linux, `engine` (the loop
+//! Read first: [`EmulatedNetwork`] (BSS and wire with real packets, without clock or devices), then, on Linux, `engine` (the loop
 //! around it) and `guest` (a namespace and its device). `headers` parses packets where they enter, `conversations` counts
 //! packets per flow.
 
@@ -29,11 +29,11 @@ mod store;
 mod sysctl;
 
 pub use address::{Host, IPV4_PREFIX, IPV6_PREFIX};
-pub use conversations::{FlowRow, MAX_CONVERSATIONS};
+pub use conversations::{ConversationRow, MAX_CONVERSATIONS};
 #[cfg(target_os = "linux")]
 pub use engine::{HostInfo, Options, Report, run};
 pub use headers::{Header, NotCarried, read};
 #[cfg(target_os = "linux")]
 pub use lateness::{LatenessReport, Tolerance};
-pub use network::{Counted, MAX_STATIONS, Network, Outlet, Uncarried};
+pub use network::{CounterReading, EmulatedNetwork, MAX_STATIONS, Outlet, Uncarried};
 pub use store::MAX_PACKETS;

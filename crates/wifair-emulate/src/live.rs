@@ -20,7 +20,7 @@ use wifair_core::Time;
 use crate::address::Host;
 use crate::guest::{DEVICE, Guest, QUEUE};
 use crate::lateness::{Lateness, Tolerance};
-use crate::network::{Counted, Network, Outlet};
+use crate::network::{CounterReading, EmulatedNetwork, Outlet};
 
 /// Maximum number of packets read from one device before events and other devices are handled.
 const BURST: usize = 64;
@@ -134,21 +134,21 @@ pub struct Span {
 /// The counters and this thread's processor time at an instant.
 pub struct Mark {
     /// The network's counters.
-    pub counted: Counted,
+    pub counted: CounterReading,
     /// The time for which this thread has had a processor.
     pub processor: Time,
 }
 
 impl Mark {
     /// Reads them now.
-    pub fn now(network: &Network) -> Mark {
+    pub fn now(network: &EmulatedNetwork) -> Mark {
         let used = clock_gettime(Clock::CLOCK_THREAD_CPUTIME_ID).expect("every Linux has this clock");
         Mark { counted: network.counted(), processor: Time::from_ns(Duration::from(used).as_nanos() as u64) }
     }
 }
 
 /// End of a run.
-pub struct End {
+pub struct RunEnd {
     /// `command`, `duration` or `order`.
     pub reason: &'static str,
     /// The start of the measurement: the end of the run if it ended before the warm-up.
@@ -199,10 +199,10 @@ impl<'a> Live<'a> {
     /// Returns the system call that failed, or the interface that has disappeared.
     pub fn run(
         mut self,
-        network: &mut Network,
+        network: &mut EmulatedNetwork,
         mut watches: Watches,
         mut each_second: impl FnMut(Time),
-    ) -> Result<End, String> {
+    ) -> Result<RunEnd, String> {
         let Span { warmup, end, tolerance } = self.span;
         let mut ready = [EpollEvent::empty(); 32];
         let (mut next_second, mut beat) = (Time::from_s(1), BEAT);
@@ -244,7 +244,7 @@ impl<'a> Live<'a> {
         }
         network.advance(self.clock.now().min(end), &mut self);
         let (before, lateness) = self.measured.unwrap_or_else(|| begin(network, tolerance));
-        Ok(End { reason, before, lateness })
+        Ok(RunEnd { reason, before, lateness })
     }
 
     /// Records the time since `until`, at which the engine had to be awake.
@@ -255,7 +255,7 @@ impl<'a> Live<'a> {
     }
 
     /// Reads packets that a host has sent; returns whether there may be more.
-    fn read(&mut self, network: &mut Network, guest: usize) -> Result<bool, String> {
+    fn read(&mut self, network: &mut EmulatedNetwork, guest: usize) -> Result<bool, String> {
         let mut bytes = [0; LONGEST];
         for _ in 0..BURST {
             let Guest { host, name, device, .. } = &self.guests[guest];
@@ -276,7 +276,7 @@ impl<'a> Live<'a> {
 }
 
 /// The start of a measurement.
-fn begin(network: &Network, tolerance: Tolerance) -> (Mark, Lateness) {
+fn begin(network: &EmulatedNetwork, tolerance: Tolerance) -> (Mark, Lateness) {
     let mark = Mark::now(network);
     let lateness = Lateness::new(tolerance, mark.counted.at());
     (mark, lateness)

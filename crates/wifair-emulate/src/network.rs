@@ -10,7 +10,7 @@ use wifair_sim::{
 use wifair_wlan::{Bss, Delivery, Node, Output};
 
 use crate::address::Host;
-use crate::conversations::{Conversations, FlowRow};
+use crate::conversations::{ConversationRow, Conversations};
 use crate::headers::{self, NotCarried};
 use crate::shown::{Shown, with_marks};
 use crate::store::{Handle, Store, Stored};
@@ -41,13 +41,13 @@ pub struct Uncarried {
 
 /// All counters at an instant.
 #[derive(Clone)]
-pub struct Counted {
+pub struct CounterReading {
     reading: std::sync::Arc<Reading>,
     conversations: Conversations,
     at: Time,
 }
 
-impl Counted {
+impl CounterReading {
     /// The instant.
     pub fn at(&self) -> Time {
         self.at
@@ -55,7 +55,7 @@ impl Counted {
 }
 
 /// See the module documentation.
-pub struct Network {
+pub struct EmulatedNetwork {
     plan: Plan,
     bss: Bss,
     journal: Journal,
@@ -72,12 +72,12 @@ pub struct Network {
     now: Time,
 }
 
-impl Network {
+impl EmulatedNetwork {
     /// Creates the cell and the wire of `plan`; its flows have no effect here. The seed is for backoff, errors and losses.
     ///
     /// # Errors
     /// Fails for parts of the plan that an emulation does not support.
-    pub fn new(plan: &Plan, seed: u64) -> Result<Network, SpecError> {
+    pub fn new(plan: &Plan, seed: u64) -> Result<EmulatedNetwork, SpecError> {
         let stations = plan.bss.stations.len();
         if stations > MAX_STATIONS {
             let allowed = format!("1 to {MAX_STATIONS} stations in an emulation");
@@ -98,7 +98,7 @@ impl Network {
         bss.keep_journal(&journal);
         let mut wire = WireBuilder::new(Rate::from_mbps(plan.wire.rate_mbps), plan.wire.loss_rate);
         let lines = wire.lines(Time::from_secs_f64(plan.wire.one_way_delay_ms * 1e-3), None);
-        Ok(Network {
+        Ok(EmulatedNetwork {
             plan: Plan { flows: vec![], ..plan.clone() },
             bss,
             journal,
@@ -177,7 +177,7 @@ impl Network {
     pub fn advance(&mut self, until: Time, outlet: &mut impl Outlet) {
         loop {
             let next = self.next_external().min(until);
-            let Network { bss, trace, store, conversations, .. } = self;
+            let EmulatedNetwork { bss, trace, store, conversations, .. } = self;
             let told = match trace {
                 None => bss.advance_before(next),
                 Some(trace) => bss.advance_watched(next, |bss| exchange(bss, trace, store, conversations)),
@@ -214,7 +214,7 @@ impl Network {
         self.settle();
     }
 
-    /// Sends a packet from `from` now, at the time reached by [`Network::advance`].
+    /// Sends a packet from `from` now, at the time reached by [`EmulatedNetwork::advance`].
     pub fn send(&mut self, from: Host, bytes: &[u8]) {
         let header = match headers::read(bytes, self.plan.bss.stations.len() as u16) {
             Ok(header) if header.from == from && header.to != from => header,
@@ -300,7 +300,7 @@ impl Network {
 
     /// Captures a stored packet that passes an interface, by `note`.
     fn pass(&mut self, packet: &Packet, note: impl FnOnce(&mut Trace<Shown>)) {
-        let Network { trace: Some(trace), store, conversations, .. } = self else { return };
+        let EmulatedNetwork { trace: Some(trace), store, conversations, .. } = self else { return };
         if let (Some(shown), Some(stored)) = (trace.contents_mut(), store.get(Handle::of(packet))) {
             let has_ecn = conversations.get(stored.conversation).has_ecn();
             shown.pass(packet, with_marks(stored, packet, has_ecn));
@@ -317,7 +317,7 @@ impl Network {
 
     /// Processes the entries of the ports' journal.
     fn settle(&mut self) {
-        let Network { journal, store, conversations, now, trace, .. } = self;
+        let EmulatedNetwork { journal, store, conversations, now, trace, .. } = self;
         journal.take(|entry| {
             let handle = Handle::of(&entry.packet);
             match entry.event {
@@ -376,18 +376,18 @@ impl Network {
     }
 
     /// The counters so far.
-    pub fn counted(&self) -> Counted {
+    pub fn counted(&self) -> CounterReading {
         let reading = std::sync::Arc::new(Reading::take(&self.bss, &self.wire, self.now));
-        Counted { reading, conversations: self.conversations.clone(), at: self.now }
+        CounterReading { reading, conversations: self.conversations.clone(), at: self.now }
     }
 
     /// The tables of BSS and buffers, and a row per direction of each conversation, for the interval between two states.
     pub fn report(
         &self,
-        before: &Counted,
-        after: &Counted,
+        before: &CounterReading,
+        after: &CounterReading,
         name: impl Fn(Host) -> String,
-    ) -> (RunRecord, Vec<FlowRow>) {
+    ) -> (RunRecord, Vec<ConversationRow>) {
         let record = RunRecord::of_readings(&self.plan, &before.reading, &after.reading);
         (record, after.conversations.rows(&before.conversations, before.at, name))
     }
@@ -417,7 +417,7 @@ mod tests {
     use wifair_core::Counters;
 
     use super::*;
-    use crate::conversations::Way;
+    use crate::conversations::DirectionCounters;
 
     /// What the hosts received.
     #[derive(Default)]
@@ -474,8 +474,8 @@ mod tests {
         packet
     }
 
-    fn total(network: &Network) -> Way {
-        let mut total = Way::default();
+    fn total(network: &EmulatedNetwork) -> DirectionCounters {
+        let mut total = DirectionCounters::default();
         let rows = network.conversations.rows(&Conversations::default(), Time::ZERO, |_| String::new());
         for number in 0..rows.iter().map(|row| row.flow + 1).max().unwrap_or(0) {
             network.conversations.get(number as u32).ways.iter().for_each(|way| total.add(way));
@@ -485,7 +485,7 @@ mod tests {
 
     #[test]
     fn packets_go_from_everywhere_to_everywhere_else() {
-        let mut network = Network::new(&plan(HR, TAIL_DROP, ""), 1).unwrap();
+        let mut network = EmulatedNetwork::new(&plan(HR, TAIL_DROP, ""), 1).unwrap();
         let mut got = Got::default();
         for (from, to) in [(NEAR, Host::Server), (Host::Server, FAR), (FAR, NEAR)] {
             let packet = datagram(from, to, 0, 100);
@@ -549,7 +549,7 @@ mod tests {
         plan.validate().unwrap();
         let folder = std::env::temp_dir().join(format!("wifair-emulate-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let mut network = Network::new(&plan, 1).unwrap();
+        let mut network = EmulatedNetwork::new(&plan, 1).unwrap();
         let pcap = wifair_sim::PcapSpec { stations: vec!["near".into()], servers: true, full_frames: true };
         let spec = TraceSpec { folder: folder.clone(), pcap: Some(pcap), events: false };
         network.keep_trace(&spec, 1).unwrap();
@@ -613,7 +613,7 @@ mod tests {
 
     #[test]
     fn the_packets_that_are_to_be_lost_are_lost() {
-        let mut network = Network::new(&plan(HR, r#"{"limit_packets": 100}"#, ""), 1).unwrap();
+        let mut network = EmulatedNetwork::new(&plan(HR, r#"{"limit_packets": 100}"#, ""), 1).unwrap();
         network.drop_data(&[7, 2, 3]);
         let mut got = Got::default();
         for number in 1..=9u32 {
@@ -636,7 +636,7 @@ mod tests {
     #[test]
     fn an_event_slows_a_station_down() {
         let event = r#", "events": [{"at_s": 1.0, "station": {"label": "near", "rate_mbps": 1.0}}]"#;
-        let mut network = Network::new(&plan(HR, TAIL_DROP, event), 1).unwrap();
+        let mut network = EmulatedNetwork::new(&plan(HR, TAIL_DROP, event), 1).unwrap();
         let mut got = Got::default();
         let mut takes = |at: u64| {
             network.advance(Time::from_ms(at), &mut got);
@@ -647,7 +647,7 @@ mod tests {
         let (before, after) = (takes(0), takes(1000));
         assert!(after > before + Time::from_ms(7), "{before} {after}");
         let flows = r#", "events": [{"at_s": 1.0, "flows": {"group": "", "count": 0}}]"#;
-        let refused = Network::new(&plan(HR, TAIL_DROP, flows), 1).err().unwrap();
+        let refused = EmulatedNetwork::new(&plan(HR, TAIL_DROP, flows), 1).err().unwrap();
         assert_eq!(refused.key, "events[0].flows");
     }
 
@@ -655,7 +655,7 @@ mod tests {
     fn where_an_echo_would_not_be_understood_the_ack_is_dropped() {
         let port = r#"{"limit_packets": 100, "scheme": {"name": "red", "signal": "mark-and-echo",
             "min_packets": 1, "max_packets": 3}}"#;
-        let mut network = Network::new(&plan(HR, port, ""), 1).unwrap();
+        let mut network = EmulatedNetwork::new(&plan(HR, port, ""), 1).unwrap();
         let mut got = Got::default();
         let offer = TcpFlags::SYN | TcpFlags::ECE | TcpFlags::CWR;
         network.send(NEAR, &ack(NEAR, Host::Server, 80, offer, 0)); // an upload from port 80 that has ECN
@@ -719,7 +719,7 @@ mod tests {
                 });
             }
             plan.validate().unwrap();
-            let mut network = Network::new(&plan, seed).unwrap();
+            let mut network = EmulatedNetwork::new(&plan, seed).unwrap();
             let mut got = Got::default();
             for (from, to, ecn, bytes, wait_us) in steps {
                 if from != to {

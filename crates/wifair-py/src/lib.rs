@@ -14,7 +14,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use wifair_sim::table::Row;
+use wifair_sim::table::TableRow;
 use wifair_sim::{EventRow, Plan, SpecError, TraceSpec};
 
 create_exception!(
@@ -118,7 +118,7 @@ fn tables(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 }
 
 /// Converts finished replications to tables by name.
-fn dict<'py>(py: Python<'py>, finished: &[wifair_sim::Finished]) -> PyResult<Bound<'py, PyDict>> {
+fn dict<'py>(py: Python<'py>, finished: &[wifair_sim::FinishedJob]) -> PyResult<Bound<'py, PyDict>> {
     streams(py, py.detach(|| arrow::tables(&wifair_sim::tables(finished))))
 }
 

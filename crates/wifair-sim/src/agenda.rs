@@ -5,7 +5,7 @@ use wifair_wlan::StationChange;
 
 /// An action of a scenario at a given time.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Event {
+pub enum ScheduledEvent {
     /// The application of a flow starts.
     Start {
         /// Index of the flow.
@@ -55,7 +55,7 @@ pub enum Event {
 #[derive(Clone, Debug)]
 pub struct Agenda {
     /// Sorted with the latest first, so that the next one is popped from the end.
-    events: Vec<(Time, usize, Event)>,
+    events: Vec<(Time, usize, ScheduledEvent)>,
     added: usize,
     sorted: bool,
     next: Time,
@@ -68,7 +68,7 @@ impl Agenda {
     }
 
     /// Adds an event after those of the same instant.
-    pub fn add(&mut self, time: Time, event: Event) {
+    pub fn add(&mut self, time: Time, event: ScheduledEvent) {
         self.next = self.next.min(time);
         self.events.push((time, self.added, event));
         self.added += 1;
@@ -81,7 +81,7 @@ impl Agenda {
     }
 
     /// Takes the next event.
-    pub fn take(&mut self) -> Event {
+    pub fn take(&mut self) -> ScheduledEvent {
         if !self.sorted {
             self.events.sort_unstable_by_key(|&(time, order, _)| std::cmp::Reverse((time, order)));
             self.sorted = true;
@@ -106,16 +106,16 @@ mod tests {
     fn events_come_by_time_then_in_the_order_of_the_plan() {
         let mut agenda = Agenda::new();
         assert_eq!(agenda.next(), Time::MAX);
-        agenda.add(Time::from_s(2), Event::Start { flow: 0 });
-        agenda.add(Time::from_s(1), Event::Start { flow: 1 });
-        agenda.add(Time::from_s(1), Event::Stop { flow: 2 });
+        agenda.add(Time::from_s(2), ScheduledEvent::Start { flow: 0 });
+        agenda.add(Time::from_s(1), ScheduledEvent::Start { flow: 1 });
+        agenda.add(Time::from_s(1), ScheduledEvent::Stop { flow: 2 });
         assert_eq!(agenda.next(), Time::from_s(1));
-        assert_eq!(agenda.take(), Event::Start { flow: 1 });
-        assert_eq!(agenda.take(), Event::Stop { flow: 2 });
+        assert_eq!(agenda.take(), ScheduledEvent::Start { flow: 1 });
+        assert_eq!(agenda.take(), ScheduledEvent::Stop { flow: 2 });
         assert_eq!(agenda.next(), Time::from_s(2));
-        agenda.add(Time::from_s(2), Event::Stop { flow: 3 });
-        assert_eq!(agenda.take(), Event::Start { flow: 0 });
-        assert_eq!(agenda.take(), Event::Stop { flow: 3 });
+        agenda.add(Time::from_s(2), ScheduledEvent::Stop { flow: 3 });
+        assert_eq!(agenda.take(), ScheduledEvent::Start { flow: 0 });
+        assert_eq!(agenda.take(), ScheduledEvent::Stop { flow: 3 });
         assert_eq!(agenda.next(), Time::MAX);
     }
 }

@@ -50,13 +50,13 @@ struct Results {
     /// Rows of event logs with the index of their job, in order.
     events: VecDeque<(usize, Vec<EventRow>)>,
     /// Finished jobs not yet taken, in any order.
-    finished: Vec<Finished>,
+    finished: Vec<FinishedJob>,
     /// The failed job of the lowest index, and its message.
     failure: Option<(usize, String)>,
 }
 
 /// A finished job: its index, its seed, its record.
-pub type Finished = (usize, u64, RunRecord);
+pub type FinishedJob = (usize, u64, RunRecord);
 
 impl Batch {
     /// Starts `jobs`, pairs of plan (JSON) and seed, on `threads` threads (at least one).
@@ -148,11 +148,11 @@ impl Batch {
 
     /// Takes jobs that have finished and have not been taken, in order: as many as together have [`ROWS_AT_ONCE`] rows, and
     /// none if all have been taken. A long batch need not hold them all, and its tables need not be built at once.
-    pub fn take(&self) -> Vec<Finished> {
+    pub fn take(&self) -> Vec<FinishedJob> {
         let mut results = self.shared.results.lock().expect("workers catch their panics");
         results.finished.sort_unstable_by_key(|(job, _, _)| *job);
         let mut rows = 0;
-        let under = |(_, _, record): &&Finished| {
+        let under = |(_, _, record): &&FinishedJob| {
             let goes = rows < ROWS_AT_ONCE;
             rows += record.series.len() + record.transfers.len() + record.flows.len();
             goes

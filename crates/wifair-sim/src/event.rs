@@ -9,7 +9,7 @@ use wifair_queue::SchemeSpec;
 use wifair_tcp::TcpChange;
 use wifair_wlan::{Bss, BssSpec, StationChange};
 
-use crate::agenda::{Agenda, Event};
+use crate::agenda::{Agenda, ScheduledEvent};
 use crate::check::check_range;
 
 /// Maximum number of events of a plan: a change every millisecond for a thousand seconds.
@@ -130,28 +130,28 @@ impl EventSpec {
         let at = Time::from_secs_f64(self.at_s);
         if let Some(change) = &self.station {
             let station = named.stations[change.label.as_str()];
-            agenda.add(at, Event::Station { station, change: change.clone() });
+            agenda.add(at, ScheduledEvent::Station { station, change: change.clone() });
         }
         if let Some(ApChange { limit_packets, scheme }) = &self.ap {
             if let Some(packets) = *limit_packets {
-                agenda.add(at, Event::ApLimit { packets });
+                agenda.add(at, ScheduledEvent::ApLimit { packets });
             }
             if let Some(scheme) = scheme {
-                agenda.add(at, Event::ApScheme(Box::new(scheme.clone())));
+                agenda.add(at, ScheduledEvent::ApScheme(Box::new(scheme.clone())));
             }
         }
         if let Some(FlowsChange { group, count, tcp }) = &self.flows {
             let group = named.groups[group.as_str()].0;
             // Parameters come first: a flow that this event opens uses them.
             if let Some(change) = tcp {
-                agenda.add(at, Event::Tcp { group, change: Box::new(change.clone()) });
+                agenda.add(at, ScheduledEvent::Tcp { group, change: Box::new(change.clone()) });
             }
             if let Some(count) = *count {
-                agenda.add(at, Event::Count { group, count });
+                agenda.add(at, ScheduledEvent::Count { group, count });
             }
         }
         if let Some(WireChange { one_way_delay_ms }) = self.wire {
-            agenda.add(at, Event::WireDelay { delay: Time::from_secs_f64(one_way_delay_ms * 1e-3) });
+            agenda.add(at, ScheduledEvent::WireDelay { delay: Time::from_secs_f64(one_way_delay_ms * 1e-3) });
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::transfer::{TransferEnd, TransferRecord};
 
 /// State of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum FlowPhase {
     /// It has not started, or waits to open the next connection.
     Waiting(Transfer),
     /// A transfer is under way.
@@ -31,15 +31,15 @@ struct Under {
     start: Time,
     completed: Option<Time>,
     /// The counters of both ends when it began.
-    before: Counted,
+    before: TransferCounters,
     /// Counters at the last progress, and its time.
-    mark: (Counted, Time),
+    mark: (TransferCounters, Time),
 }
 
 counters! {
     /// Counters of the ends of a flow's connections, all transfers together.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    struct Counted {
+    struct TransferCounters {
         /// Without retransmissions.
         sent_bytes: u64,
         delivered_bytes: u64,
@@ -49,18 +49,18 @@ counters! {
     }
 }
 
-impl Counted {
-    fn of(connections: &[Connection]) -> Counted {
+impl TransferCounters {
+    fn of(connections: &[Connection]) -> TransferCounters {
         // Usually there is one connection, which needs no sum.
-        let [first, others @ ..] = connections else { return Counted::default() };
-        let mut sum = Counted::of_one(first);
-        others.iter().for_each(|other| sum.add(&Counted::of_one(other)));
+        let [first, others @ ..] = connections else { return TransferCounters::default() };
+        let mut sum = TransferCounters::of_one(first);
+        others.iter().for_each(|other| sum.add(&TransferCounters::of_one(other)));
         sum
     }
 
-    fn of_one(connection: &Connection) -> Counted {
+    fn of_one(connection: &Connection) -> TransferCounters {
         let sender = connection.sender.stats();
-        Counted {
+        TransferCounters {
             sent_bytes: sender.payload_bytes_sent - sender.payload_bytes_retransmitted,
             delivered_bytes: connection.receiver.stats().payload_bytes_delivered,
             acked_bytes: sender.payload_bytes_acked,
@@ -70,7 +70,7 @@ impl Counted {
     }
 
     /// Whether payload has moved or been acknowledged since `earlier`.
-    fn moved_since(&self, earlier: &Counted) -> bool {
+    fn moved_since(&self, earlier: &TransferCounters) -> bool {
         (self.delivered_bytes, self.acked_bytes) != (earlier.delivered_bytes, earlier.acked_bytes)
     }
 }
@@ -135,7 +135,7 @@ impl Flow {
 pub(crate) struct TransferSequence {
     application: Box<dyn Application>,
     rng: Rng,
-    phase: Phase,
+    phase: FlowPhase,
     /// Transfers begun.
     begun: u32,
     stopped: bool,
@@ -148,7 +148,7 @@ pub(crate) struct TransferSequence {
 impl TransferSequence {
     /// The transfers of an application before its start. `rng` is the flow's own stream.
     pub fn new(application: Box<dyn Application>, rng: Rng, user_timeout: Time) -> TransferSequence {
-        let phase = Phase::Waiting(Transfer { at: Time::MAX, bytes: Some(0) });
+        let phase = FlowPhase::Waiting(Transfer { at: Time::MAX, bytes: Some(0) });
         let connections = application.connections();
         TransferSequence {
             application,
@@ -167,7 +167,7 @@ impl TransferSequence {
         let next = if self.stopped { None } else { self.application.next(now, &mut self.rng) };
         let bytes = next.and_then(|transfer| transfer.bytes);
         self.width = bytes.map_or(1, |bytes| bytes.clamp(1, self.connections.into()) as u16);
-        self.phase = next.map_or(Phase::Ended, Phase::Waiting);
+        self.phase = next.map_or(FlowPhase::Ended, FlowPhase::Waiting);
         next.map_or(Time::MAX, |transfer| transfer.at)
     }
 
@@ -179,7 +179,7 @@ impl TransferSequence {
 
     /// Whether there will be no more transfers.
     pub fn has_ended(&self) -> bool {
-        self.phase == Phase::Ended
+        self.phase == FlowPhase::Ended
     }
 
     /// Number of transfers begun, each over separate connections.
@@ -194,11 +194,12 @@ impl TransferSequence {
 
     /// Begins the transfer that it waited for: opens `connections`, which are new, and writes each one's share.
     pub fn begin(&mut self, connections: &mut [Connection], now: Time) {
-        let Phase::Waiting(Transfer { bytes, .. }) = self.phase else {
+        let FlowPhase::Waiting(Transfer { bytes, .. }) = self.phase else {
             unreachable!("nothing waits to begin")
         };
-        let before = Counted::of(connections);
-        self.phase = Phase::Active(Under { bytes, start: now, completed: None, before, mark: (before, now) });
+        let before = TransferCounters::of(connections);
+        self.phase =
+            FlowPhase::Active(Under { bytes, start: now, completed: None, before, mark: (before, now) });
         self.begun += 1;
         let width = connections.len() as u64;
         for (index, connection) in (0..).zip(connections) {
@@ -223,13 +224,14 @@ impl TransferSequence {
     pub fn stop(&mut self, connections: &mut [Connection]) {
         self.stopped = true;
         match &self.phase {
-            Phase::Waiting(Transfer { at, .. }) if *at < Time::MAX => self.phase = Phase::Ended,
-            Phase::Waiting(_) | Phase::Ended => {} // not started: its start finds it stopped
-            Phase::Active(Under { bytes: Some(_), .. }) => {}
-            Phase::Active(Under { bytes: None, before, .. }) => {
+            FlowPhase::Waiting(Transfer { at, .. }) if *at < Time::MAX => self.phase = FlowPhase::Ended,
+            FlowPhase::Waiting(_) | FlowPhase::Ended => {} // not started: its start finds it stopped
+            FlowPhase::Active(Under { bytes: Some(_), .. }) => {}
+            FlowPhase::Active(Under { bytes: None, before, .. }) => {
                 let connection = &mut connections[0]; // an endless transfer has one connection
                 connection.sender.close();
-                let sent_bytes = Counted::of(std::slice::from_ref(connection)).sent_bytes - before.sent_bytes;
+                let sent_bytes =
+                    TransferCounters::of(std::slice::from_ref(connection)).sent_bytes - before.sent_bytes;
                 connection.goal_bytes = before.delivered_bytes + sent_bytes;
             }
         }
@@ -237,15 +239,15 @@ impl TransferSequence {
 
     /// Records that the last byte has been delivered.
     pub fn complete(&mut self, now: Time) {
-        if let Phase::Active(under) = &mut self.phase {
+        if let FlowPhase::Active(under) = &mut self.phase {
             under.completed.get_or_insert(now);
         }
     }
 
     /// Handles an expired TCP timer: returns whether the transfer under way is given up.
     pub fn gives_up(&mut self, connections: &[Connection], now: Time) -> bool {
-        let Phase::Active(under @ Under { bytes: Some(_), .. }) = &mut self.phase else { return false };
-        let counters = Counted::of(connections);
+        let FlowPhase::Active(under @ Under { bytes: Some(_), .. }) = &mut self.phase else { return false };
+        let counters = TransferCounters::of(connections);
         if counters.moved_since(&under.mark.0) {
             under.mark = (counters, now);
         }
@@ -260,10 +262,10 @@ impl TransferSequence {
         end: TransferEnd,
         closed: Option<Time>,
     ) -> Option<TransferRecord> {
-        let Phase::Active(Under { bytes: Some(bytes), start, completed, before, .. }) = self.phase else {
+        let FlowPhase::Active(Under { bytes: Some(bytes), start, completed, before, .. }) = self.phase else {
             return None;
         };
-        let counters = Counted::of(connections);
+        let counters = TransferCounters::of(connections);
         Some(TransferRecord {
             flow: flow as u32,
             index: self.begun - 1,

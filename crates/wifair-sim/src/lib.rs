@@ -40,7 +40,7 @@ mod transfer;
 mod wire;
 
 pub use airtimes::airtimes;
-pub use batch::{Batch, Finished};
+pub use batch::{Batch, FinishedJob};
 pub use datagram::DatagramRow;
 pub use event::{ApChange, EventSpec, FlowsChange, MAX_EVENTS, WireChange};
 pub use fingerprint::Fingerprint;
@@ -58,4 +58,4 @@ pub use trace::{Contents, EventRow, EventSink, PcapSpec, Trace, TraceError, Trac
 pub use transfer::{TransferEnd, TransferGroupRow, TransferRecord, TransferRow};
 pub use wifair_core::SpecError;
 pub use wifair_queue::{ExternalScheme, Maker};
-pub use wire::{Arrival, Lines, LinkCounters, Way, Wire, WireBuilder, WireCounters};
+pub use wire::{Lines, LinkCounters, Way, Wire, WireArrival, WireBuilder, WireCounters};

@@ -8,7 +8,7 @@ use wifair_core::{Ac, Class, Ecn, Packet, SpecError, StationId, Time};
 use wifair_queue::{
     Direction, Entry, Eviction, Journal, Ledger, Outcome, Refusal, TransmittedMpdu, TxQueue, TxQueueEvent,
 };
-use wifair_tcp::Phase;
+use wifair_tcp::SenderPhase;
 use wifair_wlan::{Bss, Decoded, FrameKind, Modes, Node, SentPpdu, TransmissionOutcome, Usage};
 
 use crate::address;
@@ -46,12 +46,12 @@ struct Frame {
     /// When its sender began to wait for access; for the first frame of a transmission only.
     waits_from: Option<Time>,
     /// Packets of a PPDU with a Block Ack agreement.
-    mpdus: Vec<Mpdu>,
+    mpdus: Vec<LiveMpdu>,
 }
 
 /// A packet on the air in an MPDU.
 #[derive(Clone, Copy, Debug)]
-struct Mpdu {
+struct LiveMpdu {
     flow: u32,
     class: Class,
     bytes: u32,
@@ -94,7 +94,7 @@ impl Watch {
 
     /// Records the PPDU of a link with a Block Ack agreement and its response, or only the RTS if that collides.
     fn note_transmission(&mut self, what: &SentPpdu, idle_since: Time) {
-        let mpdus: Vec<Mpdu> = what
+        let mpdus: Vec<LiveMpdu> = what
             .transmission
             .mpdus
             .iter()
@@ -137,8 +137,8 @@ impl Watch {
         }
     }
 
-    fn mpdu(&self, sent: &TransmittedMpdu, decoded: bool) -> Mpdu {
-        Mpdu {
+    fn mpdu(&self, sent: &TransmittedMpdu, decoded: bool) -> LiveMpdu {
+        LiveMpdu {
             flow: self.flow_of[address::slot_of(&sent.packet.tuple)],
             class: sent.packet.class(),
             bytes: sent.packet.ip_bytes(),
@@ -466,11 +466,11 @@ impl LiveNetwork {
             "timeouts": sum(|c| c.sender.stats().timeouts),
             "phase": each(&|flow| json!(match (flow.session(), connections(flow)) {
                 (None, [one]) => match one.sender.phase() {
-                    Phase::Idle => 0,
-                    Phase::SlowStart => 1,
-                    Phase::Avoidance => 2,
-                    Phase::Recovery => 3,
-                    Phase::TimedOut => 4,
+                    SenderPhase::Idle => 0,
+                    SenderPhase::SlowStart => 1,
+                    SenderPhase::Avoidance => 2,
+                    SenderPhase::Recovery => 3,
+                    SenderPhase::TimedOut => 4,
                 },
                 _ => 5,
             })),
@@ -482,7 +482,7 @@ impl Frame {
     /// Times are before `now`, in nanoseconds.
     fn row(&self, now: Time) -> Value {
         let before = |at: Time| now.as_ns() as i64 - at.as_ns() as i64;
-        let of = |mpdu: &Mpdu| [mpdu.flow, mpdu.class as u32, mpdu.bytes, u32::from(mpdu.decoded)];
+        let of = |mpdu: &LiveMpdu| [mpdu.flow, mpdu.class as u32, mpdu.bytes, u32::from(mpdu.decoded)];
         let mpdus: Vec<u32> = self.mpdus.iter().flat_map(of).collect();
         json!([
             before(self.begins),

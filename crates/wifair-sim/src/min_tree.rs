@@ -5,10 +5,10 @@ const FAN: usize = 8;
 /// A node: the earliest instants of its children, or instants. As long as a line of a processor's cache.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-struct Node([Time; FAN]);
+struct TreeNode([Time; FAN]);
 
-impl Node {
-    const NEVER: Node = Node([Time::MAX; FAN]);
+impl TreeNode {
+    const NEVER: TreeNode = TreeNode([Time::MAX; FAN]);
 
     fn earliest(&self) -> Time {
         self.0.iter().fold(Time::MAX, |earliest, &time| earliest.min(time))
@@ -29,7 +29,7 @@ impl Node {
 #[derive(Clone, Debug)]
 pub struct MinTree {
     /// Node 0 is the root, the children of `i` begin at `8 i + 1`, the instants are in the nodes from `first_leaf` on.
-    nodes: Vec<Node>,
+    nodes: Vec<TreeNode>,
     first_leaf: usize,
     earliest: Time,
 }
@@ -43,7 +43,7 @@ impl MinTree {
             first_leaf += width;
             width *= FAN;
         }
-        MinTree { nodes: vec![Node::NEVER; first_leaf + leaves], first_leaf, earliest: Time::MAX }
+        MinTree { nodes: vec![TreeNode::NEVER; first_leaf + leaves], first_leaf, earliest: Time::MAX }
     }
 
     /// The earliest instant; [`Time::MAX`] if there is none.

@@ -14,7 +14,7 @@ use wifair_tcp::{Receiver, Sender};
 use wifair_wlan::{Bss, Delivery, Node, Output};
 
 use crate::address;
-use crate::agenda::{Agenda, Event};
+use crate::agenda::{Agenda, ScheduledEvent};
 use crate::application::{Carried, Transport};
 use crate::connection::{Connection, EndPoint};
 use crate::datagram_session::DatagramSession;
@@ -23,7 +23,7 @@ use crate::min_tree::MinTree;
 use crate::plan::{FlowDirection, Plan};
 use crate::tap::Tap;
 use crate::transfer::TransferRecord;
-use crate::wire::{Arrival, Way, Wire, WireBuilder};
+use crate::wire::{Way, Wire, WireArrival, WireBuilder};
 
 /// The whole network of one replication: the BSS, the wire, the hosts; and the event loop.
 ///
@@ -98,10 +98,10 @@ impl<T: Tap> Network<T> {
                 start_s += Rng::stream(seed, &spec.label, "start").unit() * spec.start_spread_s;
             }
             if !spec.waits {
-                agenda.add(Time::from_secs_f64(start_s), Event::Start { flow: index });
+                agenda.add(Time::from_secs_f64(start_s), ScheduledEvent::Start { flow: index });
             }
             if let Some(stop_s) = spec.stop_s {
-                agenda.add(Time::from_secs_f64(stop_s), Event::Stop { flow: index });
+                agenda.add(Time::from_secs_f64(stop_s), ScheduledEvent::Stop { flow: index });
             }
             let first = connections.len();
             let rng = Rng::stream(seed, &spec.label, "application");
@@ -317,22 +317,22 @@ impl<T: Tap> Network<T> {
 
     fn carry_out(&mut self) {
         match self.agenda.take() {
-            Event::Start { flow } => self.start(flow),
-            Event::Stop { flow } => self.stop(flow),
-            Event::Station { station, change } => {
+            ScheduledEvent::Start { flow } => self.start(flow),
+            ScheduledEvent::Stop { flow } => self.stop(flow),
+            ScheduledEvent::Station { station, change } => {
                 self.fabric.bss.change_station(station, &change, self.fabric.now)
             }
-            Event::ApLimit { packets } => self.fabric.bss.set_ap_limit(packets, self.fabric.now),
-            Event::ApScheme(scheme) => self.fabric.bss.set_ap_scheme(&scheme, self.fabric.now),
-            Event::Count { group, count } => self.set_count(group, count),
-            Event::Tcp { group, change } => self.change_tcp(group, &change),
-            Event::WireDelay { delay } => self.set_wire_delay(delay),
+            ScheduledEvent::ApLimit { packets } => self.fabric.bss.set_ap_limit(packets, self.fabric.now),
+            ScheduledEvent::ApScheme(scheme) => self.fabric.bss.set_ap_scheme(&scheme, self.fabric.now),
+            ScheduledEvent::Count { group, count } => self.set_count(group, count),
+            ScheduledEvent::Tcp { group, change } => self.change_tcp(group, &change),
+            ScheduledEvent::WireDelay { delay } => self.set_wire_delay(delay),
         }
     }
 
     fn arrive_from_wire(&mut self) {
         let Fabric { bss, wire, tap, now, .. } = &mut self.fabric;
-        let (now, Arrival { way, slot, packet }) = (*now, wire.arrive());
+        let (now, WireArrival { way, slot, packet }) = (*now, wire.arrive());
         let connection = &mut self.connections[slot];
         tap.crossed_wire(now, packet, way);
         if way == Way::ToAp {

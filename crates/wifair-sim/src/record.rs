@@ -13,7 +13,7 @@ use crate::plan::Plan;
 use crate::series::{Sampler, SeriesRow};
 use crate::snapshot::{Snapshot, total};
 use crate::states::{StateRow, States};
-use crate::table::{Column, Row};
+use crate::table::{Column, TableRow};
 use crate::transfer::{TransferGroupRow, TransferLog, TransferRow};
 use crate::wire::{LinkCounters, WireCounters};
 
@@ -336,11 +336,11 @@ fn warnings(plan: &Plan, ap: &[(Option<Ac>, TxQueueSnapshot)], wire: &[WireRow])
 }
 
 /// A table: its name and its columns, each with its name.
-type Table = (&'static str, Vec<(&'static str, Column)>);
+type NamedTable = (&'static str, Vec<(&'static str, Column)>);
 
 /// Converts records, as (index of the job, seed, record), to result tables, as (name, columns). Each row starts with job and
 /// seed. Datagrams, transfers and time series come last, and only if there are any.
-pub fn tables(records: &[(usize, u64, RunRecord)]) -> Vec<Table> {
+pub fn tables(records: &[(usize, u64, RunRecord)]) -> Vec<NamedTable> {
     let mut tables = all_tables(records);
     let mut place = 0;
     tables.retain(|(_, columns)| {
@@ -354,7 +354,7 @@ pub fn tables(records: &[(usize, u64, RunRecord)]) -> Vec<Table> {
 const ALWAYS: usize = 5;
 
 /// Like [`tables`], with the tables that have no rows.
-pub fn all_tables(records: &[(usize, u64, RunRecord)]) -> Vec<Table> {
+pub fn all_tables(records: &[(usize, u64, RunRecord)]) -> Vec<NamedTable> {
     vec![
         table(records, |record| std::slice::from_ref(&record.run)),
         table(records, |record| &record.flows),
@@ -369,10 +369,10 @@ pub fn all_tables(records: &[(usize, u64, RunRecord)]) -> Vec<Table> {
     ]
 }
 
-fn table<'a, R: Row + 'a>(
+fn table<'a, R: TableRow + 'a>(
     records: &'a [(usize, u64, RunRecord)],
     rows: impl Fn(&'a RunRecord) -> &'a [R] + Copy,
-) -> Table {
+) -> NamedTable {
     let repeated = |of: fn(&(usize, u64, RunRecord)) -> u64| {
         let values = records.iter().flat_map(|entry| std::iter::repeat_n(of(entry), rows(&entry.2).len()));
         Column::Count(values.collect())

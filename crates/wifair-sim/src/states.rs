@@ -1,7 +1,7 @@
 //! Periodic samples of the state of TCP senders and of what limits them.
 
 use wifair_core::Time;
-use wifair_tcp::{LimitedBy, Phase, Sender};
+use wifair_tcp::{LimitedBy, Sender, SenderPhase};
 
 use crate::application::Transport;
 use crate::network::Network;
@@ -48,7 +48,7 @@ impl Looks {
     fn at(&mut self, sender: &Sender) {
         let phase = sender.phase();
         self.phases[phase as usize] += 1;
-        if phase != Phase::Idle {
+        if phase != SenderPhase::Idle {
             self.limits[sender.limited_by() as usize] += 1;
         }
     }
@@ -92,11 +92,11 @@ impl States {
                 flow: index as u64,
                 label: flow.label.clone(),
                 looks: phases.iter().sum(),
-                idle: phases[Phase::Idle as usize],
-                slow_start: phases[Phase::SlowStart as usize],
-                avoidance: phases[Phase::Avoidance as usize],
-                recovery: phases[Phase::Recovery as usize],
-                timed_out: phases[Phase::TimedOut as usize],
+                idle: phases[SenderPhase::Idle as usize],
+                slow_start: phases[SenderPhase::SlowStart as usize],
+                avoidance: phases[SenderPhase::Avoidance as usize],
+                recovery: phases[SenderPhase::Recovery as usize],
+                timed_out: phases[SenderPhase::TimedOut as usize],
                 limited_by_application: limits[LimitedBy::Application as usize],
                 limited_by_receiver_window: limits[LimitedBy::ReceiverWindow as usize],
                 limited_by_congestion_window: limits[LimitedBy::CongestionWindow as usize],

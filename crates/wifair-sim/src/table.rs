@@ -88,7 +88,7 @@ impl ColumnValue for &'static str {
 }
 
 /// A row of a result table.
-pub trait Row {
+pub trait TableRow {
     /// Name of the table.
     const TABLE: &'static str;
     /// The table's columns, in the order of the row's fields.
@@ -104,7 +104,7 @@ macro_rules! row {
         #[derive(Clone, Debug, PartialEq)]
         pub struct $name { $($(#[$doc])* pub $field: $type,)* }
 
-        impl $crate::table::Row for $name {
+        impl $crate::table::TableRow for $name {
             const TABLE: &'static str = $table;
 
             fn columns<'a>(

@@ -75,7 +75,7 @@ struct InFlight {
 
 /// A packet that has reached the end of the wire.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival<'a> {
+pub struct WireArrival<'a> {
     /// Its direction.
     pub way: Way,
     /// Its connection.
@@ -237,7 +237,7 @@ impl Wire {
 
     /// Takes the packet that arrives at [`Wire::next_arrival`]; on a tie, that of the line built first. Panics if none is under
     /// way.
-    pub fn arrive(&mut self) -> Arrival<'_> {
+    pub fn arrive(&mut self) -> WireArrival<'_> {
         let pair = self.heads.earliest_pair;
         let [to_server, to_ap] = &mut self.lines[pair];
         let (way, line, other) = match to_server.next <= to_ap.next {
@@ -247,7 +247,7 @@ impl Wire {
         let (InFlight { packet, slot, .. }, next) = line.in_flight.take();
         line.next = next.map_or(Time::MAX, |next| next.arrival);
         self.heads.set(pair, line.next.min(other));
-        Arrival { way, slot: *slot as usize, packet }
+        WireArrival { way, slot: *slot as usize, packet }
     }
 
     /// The counters at `now`.

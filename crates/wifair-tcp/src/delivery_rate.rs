@@ -15,7 +15,7 @@ use crate::seq;
 
 /// State of the latest transmission of an outstanding segment [P].
 #[derive(Clone, Copy, Debug)]
-struct Sent {
+struct SentPacket {
     size: u32,
     delivered: u64,
     lost: u64,
@@ -75,14 +75,14 @@ pub struct LostPacket {
 /// The newest packet that an ACK delivers.
 #[derive(Clone, Copy, Debug)]
 struct Newest {
-    sent: Sent,
+    sent: SentPacket,
     transmission: u32,
 }
 
 /// The estimator of a connection. It follows the list of outstanding segments.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sampler {
-    packets: VecDeque<Sent>,
+pub(crate) struct DeliveryRateEstimator {
+    packets: VecDeque<SentPacket>,
     /// [C.delivered], [C.lost]
     delivered: u64,
     lost: u64,
@@ -102,7 +102,7 @@ pub(crate) struct Sampler {
     losses: Vec<LostPacket>,
 }
 
-impl Sampler {
+impl DeliveryRateEstimator {
     /// An ACK or a timer is handled at `now` [InitRateSample].
     pub(crate) fn begin(&mut self, now: Time) {
         self.now = now;
@@ -121,11 +121,11 @@ impl Sampler {
         self.packets[index] = self.state_of(size, before, after, now);
     }
 
-    fn state_of(&mut self, size: u32, before: u32, after: u32, now: Time) -> Sent {
+    fn state_of(&mut self, size: u32, before: u32, after: u32, now: Time) -> SentPacket {
         if before == 0 {
             (self.first_sent_at, self.delivered_at) = (now, now);
         }
-        Sent {
+        SentPacket {
             size,
             delivered: self.delivered,
             lost: self.lost,
@@ -159,7 +159,7 @@ impl Sampler {
 
     /// The segment at `index`, which starts at `start`, is found to be lost.
     pub(crate) fn lose(&mut self, index: usize, start: u32) {
-        let Sent { size, lost, in_flight, is_app_limited, .. } = self.packets[index];
+        let SentPacket { size, lost, in_flight, is_app_limited, .. } = self.packets[index];
         self.lost += u64::from(size);
         self.losses.push(LostPacket {
             size,

@@ -50,7 +50,7 @@ pub use marking::{Marked, PriorityMarkingSpec, WindowInRecovery};
 pub use pacing::PacingSpec;
 pub use receiver::{Receiver, ReceiverState};
 pub use recovery_rule::{ExitWindow, PartialAckTimer, RecoveryRule};
-pub use sender::{LimitedBy, Phase, Sender, SenderState};
+pub use sender::{LimitedBy, Sender, SenderPhase, SenderState};
 pub use small_queue::SmallQueueSpec;
 pub use spec::{
     ByteCountingSpec, DelayedAckSpec, Handshake, LossReduces, ReceiveOffloadSpec, RtoSpec, RttSamples,

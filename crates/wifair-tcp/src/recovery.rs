@@ -6,7 +6,7 @@ use crate::seq;
 const DUPLICATE_THRESHOLD: u16 = 3;
 
 /// Actions required after an ACK of new data.
-pub(crate) struct Progress {
+pub(crate) struct AckActions {
     /// The ACK arrived outside of fast recovery: the window may grow.
     pub(crate) grow: bool,
     /// The ACK ended fast recovery.
@@ -161,16 +161,28 @@ impl Recovery {
     }
 
     /// Handles an ACK up to `ack` of `acked` bytes, which leaves `flight` outstanding.
-    pub(crate) fn on_new_ack(&mut self, ack: u32, acked: u32, flight: u32, window: &mut Window) -> Progress {
+    pub(crate) fn on_new_ack(
+        &mut self,
+        ack: u32,
+        acked: u32,
+        flight: u32,
+        window: &mut Window,
+    ) -> AckActions {
         if self.active {
             return self.on_new_ack_in_recovery(ack, acked, flight, window);
         }
         self.forget_duplicates(ack);
-        Progress { grow: true, ended: false, retransmit: false, restart_timer: true }
+        AckActions { grow: true, ended: false, retransmit: false, restart_timer: true }
     }
 
     #[cold]
-    fn on_new_ack_in_recovery(&mut self, ack: u32, acked: u32, flight: u32, window: &mut Window) -> Progress {
+    fn on_new_ack_in_recovery(
+        &mut self,
+        ack: u32,
+        acked: u32,
+        flight: u32,
+        window: &mut Window,
+    ) -> AckActions {
         match self.rule {
             RecoveryRule::NewReno { timer, .. } if seq::before(ack, self.recover) => {
                 // Partial ACK (RFC 6582, 3.2 step 3): deflate by the bytes that have left the network, less the segment that
@@ -179,10 +191,10 @@ impl Recovery {
                 window.cwnd = (window.cwnd.saturating_sub(acked) + returned).max(window.mss);
                 let first = !std::mem::replace(&mut self.partial_seen, true);
                 let restart_timer = first || timer == PartialAckTimer::EveryPartialAck;
-                return Progress { grow: false, ended: false, retransmit: true, restart_timer };
+                return AckActions { grow: false, ended: false, retransmit: true, restart_timer };
             }
             RecoveryRule::Selective if seq::before(ack, self.recover) => {
-                return Progress { grow: false, ended: false, retransmit: false, restart_timer: true };
+                return AckActions { grow: false, ended: false, retransmit: false, restart_timer: true };
             }
             RecoveryRule::NewReno { exit_window: ExitWindow::Flight, .. } => {
                 window.cwnd = window.ssthresh.min(flight.max(window.mss) + window.mss);
@@ -195,7 +207,7 @@ impl Recovery {
         }
         self.active = false;
         self.forget_duplicates(ack);
-        Progress { grow: false, ended: true, retransmit: false, restart_timer: true }
+        AckActions { grow: false, ended: true, retransmit: false, restart_timer: true }
     }
 
     fn forget_duplicates(&mut self, ack: u32) {

@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 
 use wifair_core::Time;
 
-use crate::delivery_rate::Sampler;
+use crate::delivery_rate::DeliveryRateEstimator;
 use crate::reassembly::Reassembly;
 use crate::seq;
 
@@ -26,7 +26,7 @@ pub(crate) struct Segment {
 
 /// A transmission of a segment.
 #[derive(Clone, Copy, Debug)]
-struct Transmission {
+struct SegmentTransmission {
     number: u32,
     /// The segment's number.
     segment: u32,
@@ -53,7 +53,7 @@ pub(crate) struct Segments {
     /// Number of the first in `list`; they are numbered as they are first sent.
     first: u32,
     /// Transmissions, earliest first. One is out of date if its segment is delivered, lost or sent again.
-    order: VecDeque<Transmission>,
+    order: VecDeque<SegmentTransmission>,
     /// Number of the next transmission.
     next: u32,
     /// What the receiver holds beyond a hole.
@@ -64,7 +64,7 @@ pub(crate) struct Segments {
     /// No segment before this number is lost.
     lost_from: u32,
     /// Present if the congestion control goes by delivery rates; by index, like `list`.
-    pub(crate) sampler: Option<Box<Sampler>>,
+    pub(crate) sampler: Option<Box<DeliveryRateEstimator>>,
 }
 
 impl Segments {
@@ -160,7 +160,7 @@ impl Segments {
     fn number_of_transmission(&mut self, segment: u32) -> u32 {
         let number = self.next;
         self.next = number.wrapping_add(1);
-        self.order.push_back(Transmission { number, segment });
+        self.order.push_back(SegmentTransmission { number, segment });
         number
     }
 
@@ -289,7 +289,7 @@ impl Segments {
     }
 
     /// The segment of a transmission, and its index, unless it is delivered, lost or sent again.
-    fn awaited(&self, transmission: &Transmission) -> Option<(usize, Segment)> {
+    fn awaited(&self, transmission: &SegmentTransmission) -> Option<(usize, Segment)> {
         let index = transmission.segment.wrapping_sub(self.first) as usize;
         let segment = *self.list.get(index)?;
         let is_latest = segment.transmission == transmission.number;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use arbitrary::{Result, Unstructured};
 use wifair_core::{StationId, Time};
-use wifair_emulate::{FlowRow, Host, Network, Outlet, read};
+use wifair_emulate::{ConversationRow, EmulatedNetwork, Host, Outlet, read};
 use wifair_sim::Plan;
 
 const STATIONS: u16 = 2;
@@ -30,7 +30,7 @@ const SCHEMES: [&str; 7] = [
 pub fn check(data: &[u8]) {
     let mut u = Unstructured::new(data);
     let scheme = usize::from(u.arbitrary::<u8>().unwrap_or(0)) % SCHEMES.len();
-    let mut network = Network::new(&plan(SCHEMES[scheme]), 1).expect("a plan that is right");
+    let mut network = EmulatedNetwork::new(&plan(SCHEMES[scheme]), 1).expect("a plan that is right");
     let mut watched = Watched::default();
     let begin = network.counted();
     let mut now = Time::ZERO;
@@ -40,7 +40,7 @@ pub fn check(data: &[u8]) {
     let uncarried = network.uncarried();
     let refused = uncarried.malformed + uncarried.multicast + uncarried.elsewhere + uncarried.no_room;
     let (_, rows) = network.report(&begin, &network.counted(), |host| format!("{host:?}"));
-    let sum = |of: fn(&FlowRow) -> u64| rows.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&ConversationRow) -> u64| rows.iter().map(of).sum::<u64>();
     assert_eq!(sum(|row| row.sent_packets) + refused, watched.sent);
     assert_eq!(sum(|row| row.delivered_packets), watched.delivered);
     assert_eq!(
@@ -61,7 +61,12 @@ fn plan(scheme: &str) -> Plan {
     .expect("a plan that is right")
 }
 
-fn steps(u: &mut Unstructured, network: &mut Network, watched: &mut Watched, now: &mut Time) -> Result<()> {
+fn steps(
+    u: &mut Unstructured,
+    network: &mut EmulatedNetwork,
+    watched: &mut Watched,
+    now: &mut Time,
+) -> Result<()> {
     for _ in 0..MOST_STEPS {
         let kind = u.arbitrary::<u8>()?;
         if kind % 8 == 0 {

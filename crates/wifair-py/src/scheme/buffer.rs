@@ -5,7 +5,7 @@ use pyo3::types::{PyIterator, PyList};
 use wifair_core::FlowId;
 use wifair_queue::{QueueId, SlotId};
 
-use super::call::{Call, misuse, with_call};
+use super::call::{MethodCall, misuse, with_call};
 use super::packet::Packet;
 use super::words::{Eviction, Kind, Pick, Pool, Refusal};
 
@@ -17,18 +17,21 @@ pub struct Buffer {
 
 impl Buffer {
     #[inline]
-    fn with<R>(&self, act: impl FnOnce(&mut Call) -> PyResult<R>) -> PyResult<R> {
+    fn with<R>(&self, act: impl FnOnce(&mut MethodCall) -> PyResult<R>) -> PyResult<R> {
         with_call(self.port, act)
     }
 
     #[inline]
-    fn find(&self, find: impl FnOnce(&mut Call) -> PyResult<Option<SlotId>>) -> PyResult<Option<Packet>> {
+    fn find(
+        &self,
+        find: impl FnOnce(&mut MethodCall) -> PyResult<Option<SlotId>>,
+    ) -> PyResult<Option<Packet>> {
         self.with(|call| Ok(find(call)?.map(|slot| Packet::queued(call, slot))))
     }
 }
 
 /// Checks the key of an arrival: required if the buffer has an order of keys, and not allowed otherwise.
-fn key_for(call: &Call, key: Option<u64>) -> PyResult<Option<u64>> {
+fn key_for(call: &MethodCall, key: Option<u64>) -> PyResult<Option<u64>> {
     match (call.state.is_keyed(), key) {
         (true, None) => {
             Err(misuse("this buffer has an order of keys (needs.keyed()): every packet is given a key"))
@@ -42,7 +45,7 @@ fn key_for(call: &Call, key: Option<u64>) -> PyResult<Option<u64>> {
 const MOST_QUEUES: u32 = 1 << 20;
 
 /// Checks a queue's number in a buffer with queues.
-fn number(call: &Call, queue: u32) -> PyResult<QueueId> {
+fn number(call: &MethodCall, queue: u32) -> PyResult<QueueId> {
     if !call.state.has_queues() {
         return Err(asked("queues()"));
     }
@@ -383,7 +386,7 @@ impl Buffer {
     }
 }
 
-fn release(call: &mut Call, slot: SlotId) -> PyResult<()> {
+fn release(call: &mut MethodCall, slot: SlotId) -> PyResult<()> {
     let Some(grant) = call.grant else {
         return Err(misuse("a packet is released in dequeue and nowhere else"));
     };

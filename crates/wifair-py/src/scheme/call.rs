@@ -23,7 +23,7 @@ create_exception!(
 );
 
 /// Engine-side state of a scheme between calls.
-pub struct State {
+pub struct SchemeState {
     /// Identifies the scheme; its tokens carry this number.
     pub port: u64,
     pub indexes: Indexes,
@@ -35,11 +35,11 @@ pub struct State {
     pub next_tick: Option<Time>,
 }
 
-impl State {
-    pub fn new(indexes: Indexes, sees_all_removals: bool, next_tick: Option<Time>) -> State {
+impl SchemeState {
+    pub fn new(indexes: Indexes, sees_all_removals: bool, next_tick: Option<Time>) -> SchemeState {
         static PORTS: AtomicU64 = AtomicU64::new(0);
         let port = PORTS.fetch_add(1, Ordering::Relaxed);
-        State { port, indexes, generations: vec![], sees_all_removals, next_tick }
+        SchemeState { port, indexes, generations: vec![], sees_all_removals, next_tick }
     }
 
     pub fn generation(&self, slot: SlotId) -> u32 {
@@ -89,10 +89,10 @@ pub struct Seen {
 }
 
 /// One call of a method.
-pub struct Call<'a> {
+pub struct MethodCall<'a> {
     /// Identifies the call.
     pub number: u64,
-    pub state: &'a mut State,
+    pub state: &'a mut SchemeState,
     pub buffer: &'a mut Buffer,
     /// The arrival, until it is placed.
     pub arrival: Option<Arrival<'a>>,
@@ -112,10 +112,10 @@ pub struct Surroundings<'a> {
     pub links: &'a [Link],
 }
 
-impl<'a> Call<'a> {
-    pub fn new(state: &'a mut State, buffer: &'a mut Buffer, cx: Option<&'a mut Cx>) -> Call<'a> {
+impl<'a> MethodCall<'a> {
+    pub fn new(state: &'a mut SchemeState, buffer: &'a mut Buffer, cx: Option<&'a mut Cx>) -> MethodCall<'a> {
         static CALLS: AtomicU64 = AtomicU64::new(0);
-        Call {
+        MethodCall {
             number: CALLS.fetch_add(1, Ordering::Relaxed),
             state,
             buffer,
@@ -156,12 +156,12 @@ impl<'a> Call<'a> {
 
 /// A lent call, with its lifetimes erased.
 pub trait Lent {
-    fn act(&mut self, act: &mut dyn FnMut(&mut Call));
+    fn act(&mut self, act: &mut dyn FnMut(&mut MethodCall));
 }
 
-impl Lent for Call<'_> {
+impl Lent for MethodCall<'_> {
     #[inline]
-    fn act(&mut self, act: &mut dyn FnMut(&mut Call)) {
+    fn act(&mut self, act: &mut dyn FnMut(&mut MethodCall)) {
         act(self);
     }
 }
@@ -170,13 +170,13 @@ scoped_thread_local!(static mut LENT: for<'a> &'a mut (dyn Lent + 'a));
 
 /// Lends `call` while `body` runs.
 #[inline]
-pub fn lend<R>(call: &mut Call, body: impl FnOnce() -> R) -> R {
+pub fn lend<R>(call: &mut MethodCall, body: impl FnOnce() -> R) -> R {
     LENT.set(call, body)
 }
 
 /// Runs `act` on the call lent to the scheme of `port`; fails if none is lent.
 #[inline]
-pub fn with_call<R>(port: u64, act: impl FnOnce(&mut Call) -> PyResult<R>) -> PyResult<R> {
+pub fn with_call<R>(port: u64, act: impl FnOnce(&mut MethodCall) -> PyResult<R>) -> PyResult<R> {
     if !LENT.is_set() {
         return Err(over());
     }

@@ -32,7 +32,7 @@ create_exception!(
 );
 
 /// An exception that is being passed through the engine.
-struct Failure {
+struct SchemeException {
     error: PyErr,
     method: &'static str,
     now: Option<Time>,
@@ -40,7 +40,7 @@ struct Failure {
 
 /// Leaves the engine with an exception raised by a scheme.
 fn fail(error: PyErr, method: &'static str, now: Option<Time>) -> ! {
-    resume_unwind(Box::new(Failure { error, method, now }))
+    resume_unwind(Box::new(SchemeException { error, method, now }))
 }
 
 /// Runs code that may call schemes written in Python; their exceptions are returned as [`SchemeFailed`].
@@ -49,7 +49,7 @@ pub fn guarded<R>(py: Python<'_>, run: impl FnOnce() -> R) -> PyResult<R> {
 }
 
 fn from_payload(py: Python<'_>, payload: Box<dyn Any + Send>) -> PyErr {
-    let Failure { error, method, now } = match payload.downcast::<Failure>() {
+    let SchemeException { error, method, now } = match payload.downcast::<SchemeException>() {
         Ok(failure) => *failure,
         Err(other) => resume_unwind(other),
     };

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use wifair_core::{FlowId, StationId};
 use wifair_queue::SlotId;
 
-use super::call::{Call, misuse, with_call};
+use super::call::{MethodCall, misuse, with_call};
 use super::words::Kind;
 
 /// A packet: the arrival, or a queued one. It cannot be read once it has left the buffer.
@@ -37,20 +37,20 @@ impl Hash for Packet {
 
 impl Packet {
     /// The arrival of a call.
-    pub fn arriving(call: &Call) -> Packet {
+    pub fn arriving(call: &MethodCall) -> Packet {
         Packet { port: call.state.port, call: call.number, queued: None }
     }
 
     /// A queued packet.
     #[inline]
-    pub fn queued(call: &Call, slot: SlotId) -> Packet {
+    pub fn queued(call: &MethodCall, slot: SlotId) -> Packet {
         let queued = Some((slot, call.state.generation(slot)));
         Packet { port: call.state.port, call: call.number, queued }
     }
 
     /// Its slot in the buffer, if it is queued.
     #[inline]
-    pub fn slot(&self, call: &Call) -> PyResult<SlotId> {
+    pub fn slot(&self, call: &MethodCall) -> PyResult<SlotId> {
         match self.queued {
             None => Err(misuse("this is the arrival, and here goes a packet that is queued")),
             Some(_) if self.port != call.state.port => Err(misuse("this packet is another port's")),
@@ -67,7 +67,7 @@ impl Packet {
 
     /// Checks that it is the arrival of the call.
     #[inline]
-    pub fn expect_arrival(&self, call: &Call) -> PyResult<()> {
+    pub fn expect_arrival(&self, call: &MethodCall) -> PyResult<()> {
         match self.queued {
             None if self.call == call.number => Ok(()),
             None => Err(misuse("this arrival is from an earlier call")),

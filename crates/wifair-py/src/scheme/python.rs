@@ -13,7 +13,7 @@ use wifair_queue::{
 };
 
 use super::buffer::Buffer;
-use super::call::{Call, State, lend, misuse};
+use super::call::{MethodCall, SchemeState, lend, misuse};
 use super::context::Context;
 use super::packet::Packet;
 use super::{events, fail, words};
@@ -45,7 +45,7 @@ pub struct PythonScheme {
     made: Made,
     shortcuts: Shortcuts,
     decides_on: &'static [Class],
-    state: State,
+    state: SchemeState,
     /// Since when `dequeue` has released nothing although a packet might go and no tick is due.
     idle_since: Option<Time>,
     buffer: Py<Buffer>,
@@ -66,7 +66,8 @@ impl PythonScheme {
                 return Err(PyValueError::new_err(text));
             }
         };
-        let state = State::new(made.needs.get().wanted, !release_head, made.first_tick_ns.map(Time::from_ns));
+        let state =
+            SchemeState::new(made.needs.get().wanted, !release_head, made.first_tick_ns.map(Time::from_ns));
         if shortcuts.append && state.is_keyed() {
             let text =
                 "enqueue_when = \"full\" lets packets in without a key, which needs.keyed() wants of each";
@@ -101,7 +102,7 @@ impl PythonScheme {
                     Some(told) => PyTuple::new(py, [told.bind(py), lent.as_any(), context.as_any()])?,
                     None => PyTuple::new(py, [lent.as_any(), context.as_any()])?,
                 };
-                let mut call = Call::new(&mut self.state, buffer, Some(cx));
+                let mut call = MethodCall::new(&mut self.state, buffer, Some(cx));
                 lend(&mut call, || method.call1(py, arguments))
             });
             if let Err(error) = result {
@@ -153,7 +154,7 @@ impl Scheme for PythonScheme {
         }
         let (method, now) = (&self.made.enqueue, cx.now);
         Python::attach(|py| {
-            let mut call = Call::new(&mut self.state, buffer, Some(cx));
+            let mut call = MethodCall::new(&mut self.state, buffer, Some(cx));
             call.arrival = Some(arrival);
             let result = Py::new(py, Packet::arriving(&call)).and_then(|packet| {
                 lend(&mut call, || method.call1(py, (packet, &self.buffer, &self.context)))
@@ -178,7 +179,7 @@ impl Scheme for PythonScheme {
         let Some(method) = &self.made.dequeue else { return buffer.release_head(grant) };
         let now = cx.now;
         Python::attach(|py| {
-            let mut call = Call::new(&mut self.state, buffer, Some(cx));
+            let mut call = MethodCall::new(&mut self.state, buffer, Some(cx));
             call.grant = Some(grant);
             let result = Py::new(py, events::Grant::new(grant)).and_then(|granted| {
                 lend(&mut call, || method.call1(py, (granted, &self.buffer, &self.context)))
@@ -263,7 +264,7 @@ impl Scheme for PythonScheme {
             return;
         };
         Python::attach(|py| {
-            let mut call = Call::new(&mut self.state, buffer, None);
+            let mut call = MethodCall::new(&mut self.state, buffer, None);
             let result = lend(&mut call, || method.call1(py, (&self.buffer,)));
             let error = match (result, buffer.excess()) {
                 (Ok(_), 0) => return,

@@ -23,7 +23,7 @@ const RESOLUTION: u8 = 9;
 
 /// Link type of an interface.
 #[derive(Clone, Copy)]
-pub(super) enum Link {
+pub(super) enum LinkType {
     Ethernet,
     Radio,
 }
@@ -35,7 +35,7 @@ pub(super) struct Capture {
 
 impl Capture {
     /// Creates the file `name`.pcapng in `folder`, for the interface of that name.
-    pub fn create(folder: &Path, name: &str, link: Link, seed: u64) -> Result<Capture, TraceError> {
+    pub fn create(folder: &Path, name: &str, link: LinkType, seed: u64) -> Result<Capture, TraceError> {
         let path = folder.join(format!("{name}.pcapng"));
         let failed = |error| TraceError::at(&path, error);
         let file = File::create(&path).map_err(failed)?;
@@ -54,8 +54,8 @@ impl Capture {
         };
         let interface = InterfaceDescriptionBlock {
             linktype: match link {
-                Link::Ethernet => DataLink::ETHERNET,
-                Link::Radio => DataLink::IEEE802_11_RADIOTAP,
+                LinkType::Ethernet => DataLink::ETHERNET,
+                LinkType::Radio => DataLink::IEEE802_11_RADIOTAP,
             },
             snaplen: 0,
             options: vec![

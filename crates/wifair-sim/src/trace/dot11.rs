@@ -62,18 +62,18 @@ pub(super) struct Heard {
 }
 
 /// Writes the frames of a cell.
-pub(super) struct Radio {
+pub(super) struct Dot11Writer {
     radiotap: Radiotap,
     beacons: BeaconsSpec,
     /// In units of 500 kbit/s.
     basic_rates: Vec<u32>,
 }
 
-impl Radio {
-    pub fn new(bss: &BssSpec) -> Result<Radio, SpecError> {
+impl Dot11Writer {
+    pub fn new(bss: &BssSpec) -> Result<Dot11Writer, SpecError> {
         let timing = BssTiming::new(&bss.phy, "phy")?;
         let basic_rates = timing.control_frames.iter().map(|frames| frames.ack.mode.rate.as_kbps() / 500);
-        Ok(Radio {
+        Ok(Dot11Writer {
             radiotap: Radiotap::new(&bss.phy),
             beacons: bss.mac.beacons.unwrap_or_default(),
             basic_rates: basic_rates.collect(),
@@ -142,7 +142,7 @@ fn a_msdu(packets: &[&Packet], full: bool, contents: &impl Contents, bytes: &mut
     length
 }
 
-impl Radio {
+impl Dot11Writer {
     /// What follows the MAC header of a beacon, which begins at `from`: the fixed fields, SSID and supported rates, and elements
     /// of a vendor up to its length.
     fn beacon(&self, frame: &AirFrame, from: usize, bytes: &mut Vec<u8>) {

@@ -20,14 +20,14 @@ use wifair_wlan::{AirFrame, Bss, Decoded, Format, FrameKind, Node, SentPpdu};
 use crate::plan::Plan;
 use crate::tap::Tap;
 use crate::wire::Way;
-use capture::{Capture, Link};
+use capture::{Capture, LinkType};
 pub use contents::Contents;
-use dot11::{Body, Heard, Radio, Sequences, Stamp};
+use dot11::{Body, Dot11Writer, Heard, Sequences, Stamp};
 use events::EventLog;
 pub use events::{EventRow, EventSink};
 use headers::Headers;
 use radiotap::Subframe;
-use scoreboard::{Scoreboard, SequenceSet};
+use scoreboard::{BlockAckScoreboard, SequenceSet};
 
 /// Traces of one replication and their files. It is not part of the plan: traces do not change the trajectory.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -209,12 +209,12 @@ struct Captures<C> {
     servers: Option<Capture>,
     hosts: Vec<(StationId, Capture)>,
     full_frames: bool,
-    radio: Radio,
+    radio: Dot11Writer,
     contents: C,
     sequences: Sequences,
     has_edca: bool,
     /// By sender and station.
-    agreements: BTreeMap<(u32, StationId), Agreement>,
+    agreements: BTreeMap<(u32, StationId), TracedAgreement>,
     /// Number of A-MPDUs so far.
     a_mpdus: u32,
     /// The bitmap of the Block Ack being written.
@@ -233,7 +233,7 @@ impl<C: Contents> Captures<C> {
     ) -> Result<Captures<C>, TraceError> {
         let file = |name: &str, link| Capture::create(folder, name, link, seed);
         let ids = plan.station_ids();
-        let mut air = vec![(Node::Ap, file("ap-air", Link::Radio)?)];
+        let mut air = vec![(Node::Ap, file("ap-air", LinkType::Radio)?)];
         let mut hosts = vec![];
         for label in &spec.stations {
             let Some(&station) = ids.get(label.as_str()) else {
@@ -241,16 +241,16 @@ impl<C: Contents> Captures<C> {
                 return Err(SpecError::new("trace.pcap.stations", label, labels.join(", ")).into());
             };
             let name = file_name(label, station);
-            air.push((Node::Station(station), file(&format!("{name}-air"), Link::Radio)?));
-            hosts.push((station, file(&format!("{name}-host"), Link::Ethernet)?));
+            air.push((Node::Station(station), file(&format!("{name}-air"), LinkType::Radio)?));
+            hosts.push((station, file(&format!("{name}-host"), LinkType::Ethernet)?));
         }
         Ok(Captures {
             air,
-            wire: file("ap-wire", Link::Ethernet)?,
-            servers: spec.servers.then(|| file("servers", Link::Ethernet)).transpose()?,
+            wire: file("ap-wire", LinkType::Ethernet)?,
+            servers: spec.servers.then(|| file("servers", LinkType::Ethernet)).transpose()?,
             hosts,
             full_frames: spec.full_frames,
-            radio: Radio::new(&plan.bss)?,
+            radio: Dot11Writer::new(&plan.bss)?,
             has_edca: plan.bss.mac.edca.is_some(),
             contents,
             sequences: Sequences::default(),
@@ -302,7 +302,7 @@ impl<C: Contents> Captures<C> {
                 return write(frame, body);
             }
             let ac = ppdu.category.expect("links with an agreement have categories");
-            let new = || Agreement::new(ppdu.window);
+            let new = || TracedAgreement::new(ppdu.window);
             let agreement = agreements.entry((ppdu.sender, ppdu.transmission.station)).or_insert_with(new);
             match frame.kind {
                 FrameKind::Data => {
@@ -365,15 +365,15 @@ impl<C: Contents> Captures<C> {
 }
 
 /// Both ends of a Block Ack agreement.
-struct Agreement {
-    scoreboard: Scoreboard,
+struct TracedAgreement {
+    scoreboard: BlockAckScoreboard,
     /// Which of the MPDUs not yet acknowledged or given up have been on the air.
     sent: SequenceSet,
 }
 
-impl Agreement {
-    fn new(window: u32) -> Agreement {
-        Agreement { scoreboard: Scoreboard::new(window as u16), sent: SequenceSet::default() }
+impl TracedAgreement {
+    fn new(window: u32) -> TracedAgreement {
+        TracedAgreement { scoreboard: BlockAckScoreboard::new(window as u16), sent: SequenceSet::default() }
     }
 
     /// Starts a transmission: numbers come again after 4,096 MPDUs.

@@ -5,7 +5,7 @@ const SEQUENCES: u16 = 4_096;
 
 /// The MPDUs of one agreement that its recipient has decoded.
 #[derive(Debug)]
-pub(super) struct Scoreboard {
+pub(super) struct BlockAckScoreboard {
     /// WinStartR.
     start: u16,
     /// WinSizeR.
@@ -14,9 +14,9 @@ pub(super) struct Scoreboard {
     received: SequenceSet,
 }
 
-impl Scoreboard {
-    pub fn new(window: u16) -> Scoreboard {
-        Scoreboard { start: 0, window, received: SequenceSet::default() }
+impl BlockAckScoreboard {
+    pub fn new(window: u16) -> BlockAckScoreboard {
+        BlockAckScoreboard { start: 0, window, received: SequenceSet::default() }
     }
 
     /// Handles an MPDU that the recipient has decoded.
@@ -115,7 +115,7 @@ mod tests {
             window in prop_oneof![1u16..70, 250u16..260, 500u16..520, 1_020u16..1_025],
             steps in prop::collection::vec((0u8..10, 0u64..1_200), 1..400),
         ) {
-            let (mut scoreboard, mut start, mut received) = (Scoreboard::new(window), 0, BTreeSet::new());
+            let (mut scoreboard, mut start, mut received) = (BlockAckScoreboard::new(window), 0, BTreeSet::new());
             let wide = u64::from(window);
             for (what, ahead) in steps {
                 let sequence = (start + ahead).saturating_sub(wide / 4);

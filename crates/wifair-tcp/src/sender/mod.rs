@@ -46,7 +46,7 @@ pub enum SenderState {
 
 /// Phase of a sender at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum SenderPhase {
     /// There is no connection, or nothing to send and nothing outstanding.
     Idle,
     /// The window grows exponentially: it is below the slow start threshold (RFC 5681, 3.1), or the connection is being opened.

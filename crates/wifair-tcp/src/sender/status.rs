@@ -3,7 +3,7 @@
 use wifair_core::Time;
 
 use super::loss_recovery::LossRecovery;
-use super::{LimitedBy, Phase, Sender, SenderState};
+use super::{LimitedBy, Sender, SenderPhase, SenderState};
 use crate::congestion::Window;
 use crate::stats::SenderStats;
 
@@ -45,16 +45,16 @@ impl Sender {
     }
 
     /// The sender's phase.
-    pub fn phase(&self) -> Phase {
+    pub fn phase(&self) -> SenderPhase {
         let Window { cwnd, ssthresh, .. } = self.tcb.window;
         match self.tcb.state {
-            SenderState::Idle | SenderState::TimeWait | SenderState::Closed => Phase::Idle,
-            _ if self.tcb.timed_out => Phase::TimedOut,
-            SenderState::SynSent => Phase::SlowStart,
-            _ if self.tcb.unsent == 0 && self.tcb.una == self.tcb.max => Phase::Idle,
-            _ if self.tcb.recovery.is_active() => Phase::Recovery,
-            _ if cwnd < ssthresh => Phase::SlowStart,
-            _ => Phase::Avoidance,
+            SenderState::Idle | SenderState::TimeWait | SenderState::Closed => SenderPhase::Idle,
+            _ if self.tcb.timed_out => SenderPhase::TimedOut,
+            SenderState::SynSent => SenderPhase::SlowStart,
+            _ if self.tcb.unsent == 0 && self.tcb.una == self.tcb.max => SenderPhase::Idle,
+            _ if self.tcb.recovery.is_active() => SenderPhase::Recovery,
+            _ if cwnd < ssthresh => SenderPhase::SlowStart,
+            _ => SenderPhase::Avoidance,
         }
     }
 
