@@ -1,11 +1,15 @@
-"""The structure of the Python package and of the crates: imports have no cycles, and former names of modules still work."""
+"""The structure of the Python package and of the crates.
+
+Imports have no cycles, former names of modules still work, a type's name has one meaning, and no type has too many methods.
+"""
 
 import ast
 import re
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
@@ -198,3 +202,156 @@ def test_a_re_export_does_not_hide_an_arrow_between_modules(tmp_path: Path) -> N
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     assert Crate(tmp_path).arrows() == {"": {"a", "b", "b::c"}, "a": {"b", ""}, "b": set(), "b::c": {"a", "b"}}
+
+
+TEST_MODULE = re.compile(r"^( *)#\[cfg\(test\)\]\n(?: *#.*\n)* *mod (\w+)(?:;| \{\n(?:.*\n)*?\1\})\n", re.MULTILINE)
+LITERAL = re.compile(r"//[^\n]*|/\*.*?\*/|b?r(#*)\".*?\"\1|b?\"(?:\\.|[^\"\\])*\"|'(?:\\[^\n]+?|[^'\\\n])'", re.DOTALL)
+
+
+@cache
+def rust_sources(crate: Path) -> dict[Path, str]:
+    """The files of a crate without comments, literals and tests, modules in files of their tests included."""
+    texts = {path: LITERAL.sub("''", path.read_text(encoding="utf-8")) for path in sorted(crate.rglob("*.rs"))}
+    tests = set()
+    for path, text in texts.items():
+        folder = path.parent if path.stem in ("lib", "mod", "main") else path.with_suffix("")
+        for module in TEST_MODULE.finditer(text):
+            tests |= {folder / f"{module[2]}.rs", folder / module[2] / "mod.rs"}
+    return {path: TEST_MODULE.sub("", text) for path, text in texts.items() if path not in tests}
+
+
+def blocks(text: str, keyword: str) -> Iterator[tuple[str, int, int]]:
+    """Each item of a keyword that has a block: its head, and where the block begins and ends."""
+    for item in re.finditer(rf"^ *(?:pub(?:\([\w ]+\))? )?(?:unsafe )?{keyword}\b([^{{;]*)\{{", text, re.MULTILINE):
+        depth, at = 1, item.end()
+        while depth:
+            depth += {"{": 1, "}": -1}.get(text[at], 0)
+            at += 1
+        yield item[1], item.end(), at - 1
+
+
+def in_impl_or_trait(text: str) -> list[tuple[int, int]]:
+    return [(begin, end) for keyword in ("impl", "trait") for _, begin, end in blocks(text, keyword)]
+
+
+CRATES = sorted(path for path in (ROOT / "crates").iterdir())
+# `Name in "table" {` declares the row of a table (`wifair_sim::table::row`).
+DEFINITION = re.compile(
+    r"^ *(?:pub(?:\([\w ]+\))? )?(?:struct|enum|union|trait|type) (\w+)|^ *(\w+) in '' \{", re.MULTILINE
+)
+ATTRIBUTES = re.compile(r"(?:^ *#\[(?:[^\n]*|.*?\n *\))\]\n)+\Z", re.MULTILINE | re.DOTALL)
+
+
+def type_names(crates: list[Path]) -> Counter[str]:
+    """How often each name is that of a type. Two kinds of definitions do not count.
+
+    - A mirror: a class of the Python binding (`#[pyclass]`) has the name of the engine's type that it shows.
+    - A component's parameters: the registries take a `Spec` from each module that they declare.
+    """
+    found: Counter[str] = Counter()
+    for crate in crates:
+        sources = rust_sources(crate / "src")
+        components = {
+            path.parent / f"{module}.rs"
+            for path, text in sources.items()
+            if "registry! {" in text
+            for module in re.findall(r"^ +\w+ => (\w+),$", text, re.MULTILINE)
+        }
+        for path, text in sources.items():
+            inside = in_impl_or_trait(text)
+            for item in DEFINITION.finditer(text):
+                attributes = ATTRIBUTES.search(text, 0, item.start())
+                mirror = attributes is not None and "#[pyclass" in attributes[0]
+                associated = any(begin <= item.start() < end for begin, end in inside)
+                name = item[1] or item[2]
+                if not (mirror or associated or (name == "Spec" and path in components)):
+                    found[name] += 1
+    return found
+
+
+# Names of types that are still defined more than once, and how often. The list may only shrink.
+DEFINED_TWICE = {
+    "Batch": 2,
+    "Count": 2,
+    "Ends": 2,
+    "Entry": 3,
+    "Flow": 3,
+    "Key": 2,
+    "Link": 3,
+    "NoActiveFlows": 2,
+    "Progress": 2,
+    "Row": 3,
+    "Rules": 2,
+    "Sent": 2,
+    "Window": 2,
+}
+
+
+def test_a_type_name_has_one_definition() -> None:
+    found = type_names(CRATES)
+    assert {name: times for name, times in found.items() if times > DEFINED_TWICE.get(name, 1)} == {}
+
+
+def methods(crate: Path) -> Counter[str]:
+    """Functions in the `impl` blocks of each type of a crate, in all files together; those of traits do not count.
+
+    Each component has a type `Spec`, which is counted by itself.
+    """
+    found: Counter[str] = Counter()
+    for path, text in rust_sources(crate / "src").items():
+        for head, begin, end in blocks(text, "impl"):
+            plain = head.replace("->", "")
+            while "<" in plain:
+                plain = re.sub(r"<[^<>]*>", "", plain)
+            if not re.search(r"\bfor\b", plain):
+                name = re.sub(r"\bwhere\b.*", "", plain, flags=re.DOTALL).strip().rpartition("::")[2]
+                found[f"{path.stem}::Spec" if name == "Spec" else name] += len(re.findall(r"\bfn \w+", text[begin:end]))
+    return found
+
+
+MOST_METHODS = 60
+# Types that still have more methods, and how many. The numbers may only fall.
+MORE_METHODS = {("wifair-queue", "Buffer"): 98, ("wifair-wlan", "Bss"): 105, ("wifair-wlan", "Nodes"): 76}
+
+
+@pytest.mark.parametrize("crate", CRATES, ids=lambda crate: crate.name)
+def test_a_type_has_few_methods(crate: Path) -> None:
+    found = methods(crate)
+    assert {
+        name: count for name, count in found.items() if count > MORE_METHODS.get((crate.name, name), MOST_METHODS)
+    } == {}
+
+
+def test_types_and_methods_are_counted_in_all_files_of_a_crate(tmp_path: Path) -> None:
+    files = {
+        "a/src/lib.rs": """
+            mod b;
+            #[cfg(test)]
+            mod tests;
+            registry! {
+                Kind, matched by each;
+                First => first,
+            }
+            pub struct Twice<T>(T);
+            // struct Twice;
+            impl<T: Iterator<Item = u8>> Twice<T> { pub fn one() { let brace = '}'; } const fn two() {} }
+            impl<T> Drop for Twice<T> { fn drop(&mut self) {} }
+            impl Iterator for Other { type Item = u8; }
+        """,
+        "a/src/b.rs": """
+            enum Twice {}
+            struct Other;
+            impl<T> crate::Twice<T> where T: Copy { pub(crate) fn three() -> &'static str { "{ impl Twice { fn no() {} }" } }
+            row! {
+                Rows in "rows" { at: u8, }
+            }
+        """,
+        "a/src/first.rs": "pub struct Spec;\n",
+        "a/src/tests.rs": "struct Other;\n",
+        "c/src/lib.rs": "#[pyclass(frozen)]\n#[derive(Clone)]\nstruct Twice;\nstruct Rows;\nstruct Spec;\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert type_names([tmp_path / "a", tmp_path / "c"]) == {"Twice": 2, "Other": 1, "Rows": 2, "Spec": 1}
+    assert methods(tmp_path / "a") == {"Twice": 3}
