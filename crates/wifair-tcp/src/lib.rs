@@ -38,6 +38,7 @@ mod scoreboard;
 mod segments;
 mod sender;
 mod seq;
+mod slow_start;
 mod small_queue;
 mod spec;
 mod stats;
@@ -51,6 +52,7 @@ pub use pacing::PacingSpec;
 pub use receiver::{Receiver, ReceiverState};
 pub use recovery_rule::{ExitWindow, PartialAckTimer, RecoveryRule};
 pub use sender::{LimitedBy, Sender, SenderPhase, SenderState};
+pub use slow_start::{HystartPlusPlusSpec, HystartSpec, SlowStartSpec, StandardSpec};
 pub use small_queue::SmallQueueSpec;
 pub use spec::{
     ByteCountingSpec, DelayedAckSpec, Handshake, LossReduces, ReceiveOffloadSpec, RtoSpec, RttSamples,

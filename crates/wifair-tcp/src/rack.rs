@@ -82,6 +82,8 @@ pub(crate) struct Delivered {
     pub(crate) bytes: u32,
     /// When the first segment was sent that it acknowledges and that was not delivered before, unless one of them was sent twice.
     pub(crate) timed: Option<Time>,
+    /// RTT of the segment sent last, if the congestion control needs it ([`AckSample`](crate::congestion::AckSample)).
+    pub(crate) rtt: Option<Time>,
 }
 
 /// State of RACK-TLP.
@@ -117,6 +119,8 @@ pub(crate) struct Rack {
     pub(crate) probe_due: bool,
     /// An RTT was measured since the last probe.
     rtt_since_probe: bool,
+    /// The congestion control needs the RTT that each ACK gives.
+    pub(crate) samples_acks: bool,
 }
 
 impl Rack {
@@ -141,6 +145,7 @@ impl Rack {
             probes: 0,
             probe_due: false,
             rtt_since_probe: false,
+            samples_acks: false,
         }
     }
 
@@ -203,13 +208,17 @@ impl Rack {
                 segments.select(start, end, &mut delivered);
             }
         }
+        let mut rtt = None;
         if let Some(newest) = newest {
             self.rtt = now - newest.sent;
             let number = newest.transmission;
             self.latest = Some(self.latest.map_or(number, |latest| seq::later(latest, number)));
+            if self.samples_acks && !newest.retransmitted && (!repeated || seq::after(newest.end, ack)) {
+                rtt = Some(self.rtt);
+            }
         }
         let bytes = undelivered - self.segments.undelivered_bytes();
-        Delivered { bytes, timed: timed.filter(|_| !repeated) }
+        Delivered { bytes, timed: timed.filter(|_| !repeated), rtt }
     }
 
     /// Step 4: adapts the reordering window to D-SACKs. `ends`: this ACK ends a recovery.

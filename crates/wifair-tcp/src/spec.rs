@@ -378,6 +378,10 @@ impl TcpSpec {
             let allowed = r#"another control unless loss_detection is "rack", which samples delivery rates"#;
             return error("congestion_control", &name, allowed);
         }
+        if control.needs_ack_samples() && !matches!(self.loss_detection, LossDetectionSpec::Rack(_)) {
+            let allowed = r#"slow_start = "standard" unless loss_detection is "rack", which measures the RTT of each ACK"#;
+            return error("congestion_control", &name, allowed);
+        }
         if self.pacing.is_some() && control.pacing_rate().is_some() {
             let allowed = format!("no such table with {name}, which sets the rate itself");
             return error("pacing", &"this table", &allowed);

@@ -31,7 +31,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, Rate, SpecError, Time};
 
-use super::{Ack, CongestionControl, CongestionControlSpec, Control, RttSample, Window};
+use super::{Ack, AckSample, CongestionControl, CongestionControlSpec, Control, RttSample, Window};
 use crate::recovery_rule::RecoveryRule;
 
 /// Description in the registry.
@@ -354,6 +354,14 @@ impl CongestionControl for ArfAware {
 
     fn on_rtt_sample(&mut self, sample: &RttSample) {
         self.0.over.on_rtt_sample(sample);
+    }
+
+    fn needs_ack_samples(&self) -> bool {
+        self.0.over.needs_ack_samples()
+    }
+
+    fn on_ack_sample(&mut self, window: &mut Window, sample: &AckSample) {
+        self.0.over.on_ack_sample(window, sample);
     }
 
     fn on_link_rate(&mut self, window: &mut Window, in_recovery: bool, now: Time, rate: Rate) -> Time {

@@ -16,15 +16,19 @@
 //! - cwnd_prior and W_max are the window at the loss, not FlightSize, as 4.6 and 4.7 write; ssthresh is of FlightSize, unless
 //!   `tcp.loss_reduces` says otherwise.
 //!
-//! Deviations: slow start is RFC 5681's; HyStart++ (RFC 9406), which 4.10 recommends, needs several round-trip samples a
-//! round, and one segment a round is timed here. No undoing of spurious reductions (4.9).
+//! Deviations: slow start is RFC 5681's unless `slow_start` says otherwise; 4.10 recommends HyStart++. No undoing of spurious
+//! reductions (4.9).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
-use super::{Ack, CongestionControl, RttSample, Window, reno};
+use super::{Ack, AckSample, CongestionControl, RttSample, Window, reno};
 use crate::recovery_rule::{ExitWindow, PartialAckTimer, RecoveryRule};
+use crate::slow_start::{SlowStart, SlowStartSpec};
+
+/// Time from the beginning of a stage of congestion avoidance during which HyStart gets no samples (Linux: `HZ`, one second).
+const SETTLING: Time = Time::from_s(1);
 
 /// Description in the registry.
 pub const INFO: Info = Info {
@@ -47,30 +51,47 @@ pub struct Spec {
     pub fast_convergence: bool,
     /// Whether the window is at least that of Reno (RFC 9438, 4.3).
     pub reno_friendly: bool,
+    /// Least growth per round trip in congestion avoidance before the first loss and after a timeout, in percent of the window
+    /// (Linux: 5). RFC 9438, 4.8 and 4.10 have none: 0.
+    pub least_growth_percent: f64,
+    /// What ends slow start before a loss (RFC 9438, 4.10).
+    pub slow_start: SlowStartSpec,
 }
 
 impl Default for Spec {
     fn default() -> Spec {
-        Spec { c: 0.4, beta: 0.7, fast_convergence: true, reno_friendly: true }
+        Spec {
+            c: 0.4,
+            beta: 0.7,
+            fast_convergence: true,
+            reno_friendly: true,
+            least_growth_percent: 0.0,
+            slow_start: SlowStartSpec::default(),
+        }
     }
 }
 
 impl Spec {
     /// Checks every value. `path` is the component's key in the plan.
     pub fn validate(&self, path: &str) -> Result<(), SpecError> {
-        for (key, value, range) in [("c", self.c, 1e-6..=1e3), ("beta", self.beta, 0.1..=0.95)] {
+        for (key, value, range) in [
+            ("c", self.c, 1e-6..=1e3),
+            ("beta", self.beta, 0.1..=0.95),
+            ("least_growth_percent", self.least_growth_percent, 0.0..=50.0),
+        ] {
             if !range.contains(&value) {
                 let allowed = format!("{} to {}", range.start(), range.end());
                 return Err(SpecError::new(format!("{path}.{key}"), value, allowed));
             }
         }
-        Ok(())
+        self.slow_start.validate(&format!("{path}.slow_start"))
     }
 
     /// Creates a control with these parameters.
     pub fn build(&self) -> Cubic {
         Cubic(Box::new(CubicState {
             spec: self.clone(),
+            slow_start: self.slow_start.build(),
             w_max: None,
             cwnd_prior: f64::INFINITY,
             srtt: Time::ZERO,
@@ -86,6 +107,7 @@ pub struct Cubic(Box<CubicState>);
 #[derive(Clone, Debug)]
 struct CubicState {
     spec: Spec,
+    slow_start: SlowStart,
     /// The window to return to (W_max); `None` before the first loss and after a timeout.
     w_max: Option<f64>,
     /// The window at the last reduction (cwnd_prior).
@@ -148,11 +170,12 @@ impl CubicState {
         self.stage.last_ack = now;
         self.stage.reno_window += self.reno_increase() * acked / cwnd;
         let t = (now - self.stage.began).as_secs_f64();
+        let least = if self.w_max.is_none() { acked * self.spec.least_growth_percent / 100.0 } else { 0.0 };
         if self.spec.reno_friendly && self.function(t) < self.stage.reno_window {
-            return self.stage.reno_window.max(cwnd);
+            return self.stage.reno_window.max(cwnd + least);
         }
         let target = self.function(t + self.srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
-        cwnd + acked * (target - cwnd) / cwnd
+        cwnd + (acked * (target - cwnd) / cwnd).max(least)
     }
 
     /// The threshold after a loss (4.6).
@@ -171,11 +194,13 @@ impl CongestionControl for Cubic {
 
     #[inline(never)]
     fn on_ack(&mut self, window: &mut Window, ack: Ack) {
+        let before = window.cwnd;
         let acked_bytes = reno::slow_start(window, ack.bytes);
+        let state = &mut *self.0;
         if acked_bytes == 0 {
+            window.cwnd = before + state.slow_start.growth(window.cwnd - before, window.mss);
             return;
         }
-        let state = &mut *self.0;
         let mss = f64::from(window.mss);
         if window.cwnd != state.stage.cwnd_bytes {
             state.begin_stage(f64::from(window.cwnd) / mss, ack.now);
@@ -190,6 +215,7 @@ impl CongestionControl for Cubic {
 
     fn on_loss(&mut self, window: &mut Window, flight_bytes: u32) {
         let state = &mut *self.0;
+        state.slow_start.on_loss();
         state.reduce(window, flight_bytes);
         let cwnd = state.cwnd_prior;
         let gives_way = state.spec.fast_convergence && state.w_max.is_some_and(|w_max| cwnd < w_max);
@@ -197,11 +223,22 @@ impl CongestionControl for Cubic {
     }
 
     fn on_timeout(&mut self, window: &mut Window, flight_bytes: u32) {
+        self.0.slow_start.on_timeout();
         self.0.reduce(window, flight_bytes);
         self.0.w_max = None;
     }
 
     fn on_rtt_sample(&mut self, sample: &RttSample) {
         self.0.srtt = sample.srtt;
+    }
+
+    fn needs_ack_samples(&self) -> bool {
+        self.0.slow_start.needs_ack_samples()
+    }
+
+    fn on_ack_sample(&mut self, window: &mut Window, sample: &AckSample) {
+        let CubicState { stage, slow_start, .. } = &mut *self.0;
+        let is_settling = stage.cwnd_bytes != 0 && sample.now.saturating_sub(stage.began) < SETTLING;
+        slow_start.on_ack_sample(window, sample, is_settling);
     }
 }

@@ -82,10 +82,28 @@ pub struct RttSample {
     pub now: Time,
 }
 
+/// The RTT of the segment sent last among those that an ACK delivers. None of those that it acknowledges was sent twice, or the
+/// segment lies beyond them (Linux: `struct ack_sample`).
+#[derive(Clone, Copy, Debug)]
+pub struct AckSample {
+    /// The sample itself.
+    pub rtt: Time,
+    /// Everything before this sequence number is acknowledged.
+    pub acked_to: u32,
+    /// One past the highest sequence number sent.
+    pub sent_to: u32,
+    /// Rate at which data is paced, or would be by default, in bytes per second; `None` before the first RTT sample.
+    pub pacing_rate: Option<u64>,
+    /// Data is paced.
+    pub is_paced: bool,
+    /// When the ACK arrived.
+    pub now: Time,
+}
+
 /// The policy of a congestion control. Losses and timeouts are detected elsewhere and reported here.
 ///
-/// A control implements the hooks that it needs. Several hooks may be called for one ACK, in this order: `on_rtt_sample`, `on_ack`,
-/// `on_loss`, `on_lost_packet`, `on_rate_sample`.
+/// A control implements the hooks that it needs. Several hooks may be called for one ACK, in this order: `on_ack_sample`,
+/// `on_rtt_sample`, `on_ack`, `on_loss`, `on_lost_packet`, `on_rate_sample`.
 pub trait CongestionControl {
     /// The rule of loss recovery that the control works with if SACK is not agreed on.
     fn recovery(&self) -> RecoveryRule;
@@ -110,6 +128,14 @@ pub trait CongestionControl {
 
     /// An RTT sample was taken, in any phase: one per round trip or, with `tcp.rto.samples = "every-ack"`, one per ACK.
     fn on_rtt_sample(&mut self, _sample: &RttSample) {}
+
+    /// Whether the control needs the RTT that each ACK gives, which RACK measures. Then `on_ack_sample` is called.
+    fn needs_ack_samples(&self) -> bool {
+        false
+    }
+
+    /// An ACK gives an RTT, in any phase.
+    fn on_ack_sample(&mut self, _window: &mut Window, _sample: &AckSample) {}
 
     /// Reports the current rate of the sender's own link. A control that polls the rate returns the time of the next poll, any
     /// other [`Time::MAX`].
@@ -195,9 +221,15 @@ impl DerefMut for Control {
 }
 
 impl CongestionControlSpec {
-    /// Whether the control needs delivery rate samples, so `tcp.loss_detection` must be `rack`.
+    /// Whether the control needs delivery rate samples.
     pub fn needs_rate_samples(&self) -> bool {
         self.build().needs_rate_samples()
+    }
+
+    /// Whether the control needs what RACK measures, so `tcp.loss_detection` must be `rack`.
+    pub fn needs_rack(&self) -> bool {
+        let control = self.build();
+        control.needs_rate_samples() || control.needs_ack_samples()
     }
 }
 
@@ -247,6 +279,23 @@ mod tests {
                 shrinks |= window.cwnd < before;
             }
             assert_eq!(control.shrinks_on_ack(), shrinks, "{}", spec.name());
+        }
+    }
+
+    #[test]
+    fn a_control_that_uses_the_rtt_of_each_ack_says_that_it_needs_it() {
+        let hystart = [r#"{"name": "hystart"}"#, r#"{"name": "hystart++"}"#].map(|slow_start| {
+            serde_json::from_str(&format!(r#"{{"name": "cubic", "slow_start": {slow_start}}}"#)).unwrap()
+        });
+        for spec in CongestionControlSpec::all().into_iter().chain(hystart) {
+            let (mut control, mut window) = started(&spec);
+            window.ssthresh = u32::MAX;
+            let before = format!("{control:?} {window:?}");
+            let sample =
+                AckSample { rtt: RTT, acked_to: 1, sent_to: 2, pacing_rate: None, is_paced: false, now: RTT };
+            control.on_ack_sample(&mut window, &sample);
+            let used = before != format!("{control:?} {window:?}");
+            assert_eq!(control.needs_ack_samples(), used, "{}", spec.name());
         }
     }
 

@@ -148,6 +148,7 @@ impl Sender {
                 spec.proportional_rate_reduction &= !samples_rate;
                 let mut rack = Rack::new(spec, self.tcb.una);
                 rack.segments.sampler = samples_rate.then(Box::default);
+                rack.samples_acks = self.tcb.control.needs_ack_samples();
                 LossRecovery::Rack(Box::new(rack))
             }
         };

@@ -31,6 +31,11 @@ impl Shaper {
         (pacer.is_some() || queue.is_some()).then(|| Box::new(Shaper { pacing, pacer, queue, used_up: None }))
     }
 
+    /// Whether data is paced.
+    pub(super) fn paces(&self) -> bool {
+        self.pacer.is_some()
+    }
+
     /// When the pacer lets more go; [`Time::MAX`] if it has held nothing back.
     pub(super) fn wakes_at(&self) -> Time {
         self.pacer.as_ref().map_or(Time::MAX, |pacer| pacer.wakes_at)
@@ -54,11 +59,17 @@ impl Shaper {
 impl Tcb {
     /// See [`Sender::pacing_rate`].
     pub(super) fn pacing_rate(&self) -> Option<u64> {
-        let shaper = self.shaper.as_ref()?;
+        self.shaper.as_ref()?;
+        self.current_pacing_rate()
+    }
+
+    /// The rate at which data is paced, or would be by default, in bytes per second; `None` before the first RTT sample.
+    pub(super) fn current_pacing_rate(&self) -> Option<u64> {
         if let Some(rate) = self.control.pacing_rate() {
             return Some(rate);
         }
-        Some(shaper.pacing.rate(&self.window, self.outstanding_bytes(), self.rto.srtt()?))
+        let pacing = self.shaper.as_ref().map(|shaper| shaper.pacing).unwrap_or_default();
+        Some(pacing.rate(&self.window, self.outstanding_bytes(), self.rto.srtt()?))
     }
 
     /// Whether the window was used up within the last round trip, which an ACK of `acked` bytes ends or continues.

@@ -4,7 +4,7 @@ use wifair_core::Time;
 
 use super::SenderState;
 use super::tcb::{Pending, Tcb};
-use crate::congestion::{Ack, RttSample, Window};
+use crate::congestion::{Ack, AckSample, RttSample, Window};
 use crate::seq;
 use crate::spec::{Handshake, LossReduces};
 
@@ -73,6 +73,20 @@ impl Tcb {
             let ack = Ack { bytes, flight_bytes, is_application_limited: self.unsent == 0, now };
             self.control.on_ack(&mut self.window, ack);
         }
+    }
+
+    /// Reports the RTT that an ACK of everything before `ack` gives.
+    #[cold]
+    pub(super) fn report_ack_sample(&mut self, ack: u32, rtt: Time, now: Time) {
+        let sample = AckSample {
+            rtt,
+            acked_to: ack,
+            sent_to: self.max,
+            pacing_rate: self.current_pacing_rate(),
+            is_paced: self.shaper.as_ref().is_some_and(|shaper| shaper.paces()),
+            now,
+        };
+        self.control.on_ack_sample(&mut self.window, &sample);
     }
 
     /// Starts a fast retransmit: the first unacknowledged segment is lost.

@@ -37,6 +37,9 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
         r#"{"name":"cubic","c":10,"beta":0.3,"fast_convergence":false,"reno_friendly":false}"#,
         r#"{"name":"arf-aware","over":{"name":"cubic"},"restore":"slow-start"}"#,
         r#"{"name":"arf-aware","window":{"name":"own","growth":"capped"},"polling":{"period_ms":70}}"#,
+        r#"{"name":"cubic","slow_start":{"name":"hystart","low_window_segments":2},"least_growth_percent":5}"#,
+        r#"{"name":"cubic","slow_start":{"name":"hystart++"}}"#,
+        r#"{"name":"arf-aware","over":{"name":"cubic","slow_start":{"name":"hystart","low_window_segments":2}}}"#,
     ];
     let unusual = unusual.map(|json| serde_json::from_str(json).unwrap());
     let control = prop::sample::select([CongestionControlSpec::all(), unusual.to_vec()].concat());
@@ -115,11 +118,13 @@ fn spec() -> impl Strategy<Value = TcpSpec> {
                 spec.delayed_ack.segments = segments;
                 spec.delayed_ack.syn = handshake == Handshake::Ns2 && segments == 3;
                 spec.rto.min_ms = 200;
-                if spec.congestion_control.needs_rate_samples() {
+                if spec.congestion_control.needs_rack() {
                     spec.sack.get_or_insert_default();
                     if spec.loss_detection == LossDetectionSpec::default() {
                         spec.loss_detection = LossDetectionSpec::Rack(RackSpec::default());
                     }
+                }
+                if spec.congestion_control.needs_rate_samples() {
                     spec.pacing = None;
                 }
                 if spec.loss_detection != LossDetectionSpec::default()

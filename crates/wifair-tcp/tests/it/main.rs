@@ -24,6 +24,7 @@ mod script;
 mod scripts;
 #[path = "../fuzz/sender.rs"]
 mod sender;
+mod slow_start;
 mod small_queue;
 mod spec;
 mod stats;

@@ -137,6 +137,28 @@ fn impossible_values_name_their_key() {
             json!({ "congestion_control": { "name": "arf-aware", "over": { "name": "cubic", "beta": 1.0 } } }),
             "tcp.congestion_control.over.beta",
         ),
+        (
+            json!({ "congestion_control": { "name": "cubic", "least_growth_percent": 51 } }),
+            "tcp.congestion_control.least_growth_percent",
+        ),
+        (
+            json!({
+                "congestion_control": { "name": "cubic", "slow_start": { "name": "hystart", "ack_delta_us": 0 } },
+            }),
+            "tcp.congestion_control.slow_start.ack_delta_us",
+        ),
+        (
+            json!({ "congestion_control": { "name": "cubic", "slow_start": { "name": "hystart" } }, "sack": {} }),
+            "tcp.congestion_control",
+        ),
+        (
+            json!({
+                "congestion_control": {
+                    "name": "arf-aware", "over": { "name": "cubic", "slow_start": { "name": "hystart++" } },
+                },
+            }),
+            "tcp.congestion_control",
+        ),
         (json!({ "priority_marking": { "below_segments": 0 } }), "tcp.priority_marking.below_segments"),
         (json!({ "delayed_ack": { "segments": 0 } }), "tcp.delayed_ack.segments"),
         (json!({ "delayed_ack": { "segments": 65 } }), "tcp.delayed_ack.segments"),
