@@ -4,7 +4,22 @@ from __future__ import annotations
 
 import typer
 
-from wifair.cli import check, cite, compare, emulate, explain, lab, new, paper, report, results, run, schemes, sweep
+from wifair.cli import (
+    check,
+    cite,
+    compare,
+    emulate,
+    explain,
+    lab,
+    new,
+    paper,
+    population,
+    report,
+    results,
+    run,
+    schemes,
+    sweep,
+)
 from wifair.cli.elsewhere import Command, Commands
 
 ABOUT = "Simulate Wi-Fi cells, and compare the buffer schemes of access points: which one gives every TCP flow its fair share at low delay?"
@@ -23,6 +38,7 @@ app.command("new", cls=Command, epilog=new.EXAMPLE)(new.new)
 app.command("check", cls=Command, epilog=check.EXAMPLE)(check.check)
 app.command("run", cls=Command, epilog=run.EXAMPLE)(run.run)
 app.command("compare", cls=Command, epilog=compare.EXAMPLE)(compare.compare)
+app.command("population", cls=Command, epilog=population.EXAMPLE)(population.population)
 app.command("explain", cls=Command, epilog=explain.EXAMPLE)(explain.explain)
 app.command("lab", cls=Command, epilog=lab.EXAMPLE)(lab.lab)
 app.command("emulate", cls=Command, epilog=emulate.EXAMPLE)(emulate.emulate)
