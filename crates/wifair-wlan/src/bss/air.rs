@@ -14,7 +14,7 @@ use crate::ppdu::Ppdu;
 use crate::transmission::{Beacon, SentPpdu, TransmissionOutcome};
 
 /// A sender of the exchange that has just begun.
-struct Sender {
+struct Transmitting {
     id: EdcafId,
     outcome: TransmissionOutcome,
     /// When its part of the exchange ends.
@@ -40,7 +40,7 @@ impl Bss {
     }
 
     /// The senders of the exchange that has just begun, one or those that collide.
-    fn senders(&self) -> impl Iterator<Item = Sender> {
+    fn senders(&self) -> impl Iterator<Item = Transmitting> {
         let (collide, exchange) = (self.medium.is_collision(), self.medium.exchange());
         let is_beacon = self.medium.phase() == Phase::Beacon;
         let single = (!is_beacon && (!collide || !self.medium.is_lost())).then(|| {
@@ -51,7 +51,7 @@ impl Bss {
             };
             let has_cts = !exchange.follows && self.ppdu(exchange.sender).with_rts;
             let gives_up = self.nodes.edcaf(exchange.sender).is_last_attempt(has_cts, &self.mac);
-            Sender { id: exchange.sender, outcome, ends: exchange.end, gives_up }
+            Transmitting { id: exchange.sender, outcome, ends: exchange.end, gives_up }
         });
         let colliders = if collide { self.medium.colliders() } else { &[] };
         single.into_iter().chain(colliders.iter().enumerate().map(|(index, collider)| {
@@ -60,7 +60,7 @@ impl Bss {
                 false => TransmissionOutcome::Collided,
             };
             let ends = self.medium.end_of_attempt(index);
-            Sender { id: collider.sender, outcome, ends, gives_up: collider.lost }
+            Transmitting { id: collider.sender, outcome, ends, gives_up: collider.lost }
         }))
     }
 
@@ -87,8 +87,8 @@ impl Bss {
         self.senders().map(|sender| self.transmission(&sender))
     }
 
-    fn transmission(&self, sender: &Sender) -> SentPpdu<'_> {
-        let &Sender { id: sender, outcome, ends, gives_up } = sender;
+    fn transmission(&self, sender: &Transmitting) -> SentPpdu<'_> {
+        let &Transmitting { id: sender, outcome, ends, gives_up } = sender;
         let begins = self.medium.began();
         let link = self.nodes.edcaf(sender).link();
         let ppdu = self.ppdu(sender);
