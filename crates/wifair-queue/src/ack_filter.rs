@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 use crate::buffer::{Arrival, Buffer, Filter, Indexes, Placed, QueueId};
 use crate::words::Eviction;
 
-/// Where an arriving ACK stands in the queue when ACK filtering has removed an earlier one for it.
+/// Where an arriving ACK is enqueued if ACK filtering has removed an earlier one for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
     /// At the tail, as any arrival.
     #[default]
     Tail,
-    /// Where the removed one stood, so that the connection does not lose its turn.
+    /// At the position of the removed one, so that the connection does not lose its turn.
     OldestRemoved,
 }
 
@@ -28,24 +28,24 @@ pub(crate) fn filter_and_append(arrival: Arrival, place: Place, buffer: &mut Buf
     }
 }
 
-/// Whether redundant ACKs are taken out of a queue as further ones arrive, and how many are left. What is redundant is
-/// [`Filter::Safe`]'s to say.
+/// ACK filter of CAKE (Linux, `sch_cake.c`): whether an arriving ACK removes redundant ACKs from its queue. [`Filter::Safe`]
+/// defines which are redundant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Thinning {
-    /// They stay.
+pub enum AckFilter {
+    /// None is removed.
     #[default]
     Off,
-    /// Of two redundant ACKs of a connection the earlier goes.
+    /// The earlier of two redundant ACKs of a connection is removed.
     Conservative,
-    /// A single one goes as well if the arriving ACK stands directly behind it.
+    /// A single redundant ACK is removed, too, if the arriving ACK is directly behind it.
     Aggressive,
 }
 
-impl Thinning {
+impl AckFilter {
     /// Adds to `indexes` what the filter needs from the buffer.
     pub(crate) fn needs(self, indexes: Indexes) -> Indexes {
-        if self == Thinning::Off { indexes } else { indexes.acks(Filter::Safe) }
+        if self == AckFilter::Off { indexes } else { indexes.acks(Filter::Safe) }
     }
 }
 
@@ -55,19 +55,19 @@ impl Thinning {
 /// CAKE walks the queue from its head. The buffer knows the oldest redundant ACK of a connection, so no walk is needed: an
 /// arrival may make the connection's newest ACK redundant, and then the oldest redundant one is removed. There are several only
 /// if an ACK was removed elsewhere.
-pub(crate) fn thin(
+pub(crate) fn filter_queue(
     arrival: &Arrival,
     queue: QueueId,
-    thinning: Thinning,
+    filter: AckFilter,
     buffer: &mut Buffer,
 ) -> Option<QueueId> {
-    if thinning == Thinning::Off {
+    if filter == AckFilter::Off {
         return None;
     }
     let newest = buffer.superseded_by(arrival)?;
     let oldest = buffer.oldest_redundant(arrival.flow());
     let is_adjacent = oldest.is_none() && buffer.queues().last(queue) == Some(newest);
-    let goes = oldest.or((thinning == Thinning::Aggressive && is_adjacent).then_some(newest))?;
+    let goes = oldest.or((filter == AckFilter::Aggressive && is_adjacent).then_some(newest))?;
     let left = buffer.queues().queue_of(goes);
     buffer.evict(goes, Eviction::Redundant);
     Some(left)

@@ -14,11 +14,11 @@ pub(crate) struct AirtimeRoundRobin {
     first: u32,
     last: u32,
     /// By station.
-    rows: Vec<Row>,
+    rows: Vec<AirtimeState>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct AirtimeState {
     next: u32,
     deficit_ns: i64,
     /// When the station was last in the list with packets queued.
@@ -36,7 +36,7 @@ impl AirtimeRoundRobin {
     /// Notes that packets are queued for a station. An unlisted station goes to the head, whatever its deficit.
     pub fn wake(&mut self, station: StationId, now: Time) {
         if station.index() >= self.rows.len() {
-            let row = Row { next: UNLISTED, deficit_ns: self.quantum_ns, active_at: None };
+            let row = AirtimeState { next: UNLISTED, deficit_ns: self.quantum_ns, active_at: None };
             self.rows.resize(station.index() + 1, row);
         }
         let row = &mut self.rows[station.index()];

@@ -7,25 +7,25 @@ const UNLISTED: u32 = u32::MAX - 1;
 /// A set of queues served in turns: a pair of lists. A queue is in one list of one such pair, or in none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turns {
-    new: List,
-    old: List,
+    new: TurnList,
+    old: TurnList,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct List {
+struct TurnList {
     first: u32,
     last: u32,
 }
 
 impl Turns {
     /// Without queues.
-    pub const EMPTY: Turns = Turns { new: List::EMPTY, old: List::EMPTY };
+    pub const EMPTY: Turns = Turns { new: TurnList::EMPTY, old: TurnList::EMPTY };
 }
 
-impl List {
-    const EMPTY: List = List { first: NONE, last: NONE };
+impl TurnList {
+    const EMPTY: TurnList = TurnList { first: NONE, last: NONE };
 
-    fn push(&mut self, rows: &mut [Row], queue: u32) {
+    fn push(&mut self, rows: &mut [TurnState], queue: u32) {
         rows[queue as usize].next = NONE;
         match rows.get_mut(self.last as usize) {
             Some(last) => last.next = queue,
@@ -34,7 +34,7 @@ impl List {
         self.last = queue;
     }
 
-    fn pop(&mut self, rows: &mut [Row]) {
+    fn pop(&mut self, rows: &mut [TurnState]) {
         let next = rows[self.first as usize].next;
         self.first = next;
         if next == NONE {
@@ -45,7 +45,7 @@ impl List {
 
 /// State of a queue.
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct TurnState {
     next: u32,
     /// Bytes that the queue may still send in its turn. At zero or below, its turn is over.
     deficit: i32,
@@ -55,7 +55,7 @@ struct Row {
 #[derive(Clone, Debug)]
 pub(crate) struct DeficitRoundRobin {
     quantum_bytes: i32,
-    rows: Vec<Row>,
+    rows: Vec<TurnState>,
 }
 
 impl DeficitRoundRobin {
@@ -68,7 +68,7 @@ impl DeficitRoundRobin {
     /// none.
     pub fn arrive(&mut self, turns: &mut Turns, queue: u32) -> bool {
         if queue as usize >= self.rows.len() {
-            self.rows.resize(queue as usize + 1, Row { next: UNLISTED, deficit: 0 });
+            self.rows.resize(queue as usize + 1, TurnState { next: UNLISTED, deficit: 0 });
         }
         let row = &mut self.rows[queue as usize];
         let is_new = row.next == UNLISTED;
@@ -101,7 +101,7 @@ impl DeficitRoundRobin {
         let mut first: Option<((i32, bool), u32)> = None;
         for (list, is_new) in [(turns.new, true), (turns.old, false)] {
             let mut queue = list.first;
-            while let Some(&Row { next, deficit }) = self.rows.get(queue as usize) {
+            while let Some(&TurnState { next, deficit }) = self.rows.get(queue as usize) {
                 if wanted(queue) {
                     // Number of visits before it may send. A new queue in debt is visited once before the old ones and then
                     // becomes the last of them.
@@ -132,7 +132,7 @@ impl DeficitRoundRobin {
     /// Handles a queue whose turn it is and that has nothing to send. A new queue moves to the end of the old ones, if there
     /// are any, so that it cannot return as new before they have had their turns; otherwise it leaves. Returns whether it has
     /// left.
-    pub fn pass(&mut self, turns: &mut Turns) -> bool {
+    pub fn end_turn(&mut self, turns: &mut Turns) -> bool {
         let is_new = turns.new.first != NONE;
         let list = if is_new { &mut turns.new } else { &mut turns.old };
         let queue = list.first;
@@ -230,7 +230,7 @@ mod tests {
                     robin.charge(queue, bytes);
                     plain.deficits[queue as usize] -= bytes as i32;
                 } else {
-                    prop_assert_eq!(robin.pass(&mut turns), plain.pass());
+                    prop_assert_eq!(robin.end_turn(&mut turns), plain.pass());
                 }
             }
         }
@@ -269,10 +269,10 @@ mod tests {
                 assert_eq!(robin.next(&mut turns), Some(7));
                 robin.charge(7, 200);
                 assert_eq!(robin.next(&mut turns), Some(7));
-                assert!(!robin.pass(&mut turns), "once through the old ones");
+                assert!(!robin.end_turn(&mut turns), "once through the old ones");
             }
             match robin.next(&mut turns) {
-                Some(7) => assert!(robin.pass(&mut turns)),
+                Some(7) => assert!(robin.end_turn(&mut turns)),
                 Some(queue) => robin.charge(queue, 1500),
                 None => unreachable!("the others are always busy"),
             }

@@ -11,8 +11,9 @@ use crate::scheme::Scheme;
 
 /// A scheme that the program which runs the plan supplies, as named in the plan.
 ///
-/// It must be supplied ([`SchemeSpec::supply`](crate::SchemeSpec::supply)) before the plan is checked or run. Two external schemes are the same if `id`
-/// and `parameters` are equal: `id` identifies everything else that determines the scheme's behaviour, its source included.
+/// It must be supplied ([`SchemeSpec::supply`](crate::SchemeSpec::supply)) before the plan is checked or run. Two external
+/// schemes are the same if `id` and `parameters` are equal: `id` identifies everything else that determines the scheme's
+/// behaviour, its source included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExternalScheme {

@@ -1,7 +1,7 @@
 //! The core of FQ-CoDel (RFC 8290): packets hashed into queues, deficit round robin over the queues, CoDel at each, and the
 //! overflow policy. `fq-codel` has one instance; `mac80211` shares one among its stations.
 
-use crate::ack_filter::{Thinning, thin};
+use crate::ack_filter::{AckFilter, filter_queue};
 use crate::buffer::{Arrival, Buffer, DequeuedPacket, Indexes, Placed, QueueId};
 use crate::codel::{self, Codel, CodelSettings};
 use crate::drr::{DeficitRoundRobin, Turns};
@@ -11,7 +11,7 @@ use crate::words::{Eviction, Grant, Refusal};
 
 /// How much is dropped at once from the longest queue at overflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Batch {
+pub(crate) enum DropBatch {
     /// Packets until half of its bytes are dropped.
     HalfTheBytes,
     /// Half of its packets, at least one.
@@ -25,33 +25,33 @@ pub(crate) struct FairQueueSettings {
     pub quantum_bytes: u32,
     /// Maximum bytes of all packets, the arrival included.
     pub limit_bytes: u64,
-    pub batch: Batch,
+    pub batch: DropBatch,
     /// Maximum number of packets dropped at once.
     pub batch_packets: u32,
     /// Whether CoDel counts overflow drops as signals.
     pub overflow_counts: bool,
-    pub ack_filter: Thinning,
+    pub ack_filter: AckFilter,
 }
 
-/// A user of the queues, numbered from 0. Each member has its own rounds of turns.
-pub(crate) type Member = usize;
+/// A user of the queues, numbered from 0. The queues of each tin take turns among themselves.
+pub(crate) type Tin = usize;
 
-const NOBODY: u32 = u32::MAX;
+const NO_TIN: u32 = u32::MAX;
 
 /// See the module documentation.
 ///
-/// Queues 0 to `buckets` - 1 are those of the hash. A bucket in use by one member is closed to the others; their packets go to
-/// the member's fallback queue, number `buckets` + member.
+/// Queues 0 to `buckets` - 1 are those of the hash. A bucket in use by one tin is closed to the others; their packets go to
+/// the fallback queue of their tin, number `buckets` + tin.
 pub(crate) struct FairQueue {
     settings: FairQueueSettings,
     hash: Option<FlowHash>,
     robin: DeficitRoundRobin,
-    /// By member.
+    /// By tin.
     turns: Vec<Turns>,
-    /// By member: packets queued.
+    /// By tin: packets queued.
     backlogs: Vec<u32>,
-    /// By queue: the member whose turns include it.
-    members: Vec<u32>,
+    /// By queue: the tin whose turns include it.
+    tins: Vec<u32>,
     /// By queue.
     codels: Vec<Codel>,
 }
@@ -63,7 +63,7 @@ impl FairQueue {
             robin: DeficitRoundRobin::new(settings.quantum_bytes),
             turns: Vec::new(),
             backlogs: Vec::new(),
-            members: vec![NOBODY; settings.buckets as usize],
+            tins: vec![NO_TIN; settings.buckets as usize],
             codels: vec![Codel::default(); settings.buckets as usize],
             settings,
         }
@@ -75,45 +75,45 @@ impl FairQueue {
     }
 
     #[cold]
-    fn grow_members(&mut self, members: usize) {
-        let queues = self.settings.buckets as usize + members;
-        self.turns.resize(members, Turns::EMPTY);
-        self.backlogs.resize(members, 0);
-        self.members.resize(queues, NOBODY);
+    fn grow_tins(&mut self, tins: usize) {
+        let queues = self.settings.buckets as usize + tins;
+        self.turns.resize(tins, Turns::EMPTY);
+        self.backlogs.resize(tins, 0);
+        self.tins.resize(queues, NO_TIN);
         self.codels.resize(queues, Codel::default());
     }
 
-    /// Returns the queue of an arrival for a member. The first call draws the hash keys.
-    fn classify(&mut self, arrival: &Arrival, member: Member, cx: &mut Cx) -> QueueId {
-        if member >= self.turns.len() {
-            self.grow_members(member + 1);
+    /// Returns the queue of an arrival for a tin. The first call draws the hash keys.
+    fn classify(&mut self, arrival: &Arrival, tin: Tin, cx: &mut Cx) -> QueueId {
+        if tin >= self.turns.len() {
+            self.grow_tins(tin + 1);
         }
         let buckets = self.settings.buckets;
         let hash = self.hash.get_or_insert_with(|| FlowHash::new(cx.rng));
         let bucket = hash.bucket(&arrival.packet().tuple, buckets);
-        let user = self.members[bucket as usize];
-        QueueId(if user == NOBODY || user as usize == member { bucket } else { buckets + member as u32 })
+        let user = self.tins[bucket as usize];
+        QueueId(if user == NO_TIN || user as usize == tin { bucket } else { buckets + tin as u32 })
     }
 
-    /// Packets queued for a member.
-    pub fn backlog(&self, member: Member) -> u32 {
-        self.backlogs.get(member).copied().unwrap_or(0)
+    /// Packets queued for a tin.
+    pub fn backlog(&self, tin: Tin) -> u32 {
+        self.backlogs.get(tin).copied().unwrap_or(0)
     }
 
-    /// Appends an arrival for a member to its queue, after making room. If the overflow drops from the longest queue would
+    /// Appends an arrival for a tin to its queue, after making room. If the overflow drops from the longest queue would
     /// include the arrival, it is refused.
-    pub fn enqueue(&mut self, arrival: Arrival, member: Member, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
-        let queue = self.classify(&arrival, member, cx);
-        if let Some(left) = thin(&arrival, queue, self.settings.ack_filter, buffer) {
-            self.backlogs[self.members[left.index()] as usize] -= 1;
+    pub fn enqueue(&mut self, arrival: Arrival, tin: Tin, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
+        let queue = self.classify(&arrival, tin, cx);
+        if let Some(left) = filter_queue(&arrival, queue, self.settings.ack_filter, buffer) {
+            self.backlogs[self.tins[left.index()] as usize] -= 1;
         }
         if self.lacks_room(&arrival, buffer) && !self.make_room(&arrival, queue, buffer) {
             return buffer.refuse(arrival, Refusal::TailDrop);
         }
-        let placed = buffer.append_to(arrival, queue);
-        self.backlogs[member] += 1;
-        if self.robin.arrive(&mut self.turns[member], queue.0) {
-            self.members[queue.index()] = member as u32;
+        let placed = buffer.append(arrival.to_queue(queue));
+        self.backlogs[tin] += 1;
+        if self.robin.arrive(&mut self.turns[tin], queue.0) {
+            self.tins[queue.index()] = tin as u32;
         }
         placed
     }
@@ -130,7 +130,7 @@ impl FairQueue {
         let arriving = (queue, arrival.packet().ip_bytes());
         while self.lacks_room(arrival, buffer) {
             match longest(buffer, Some(arriving)) {
-                Some(longest) if self.shorten(longest, Some(arriving), buffer) => {}
+                Some(longest) if self.drop_from(longest, Some(arriving), buffer) => {}
                 _ => return false,
             }
         }
@@ -138,75 +138,75 @@ impl FairQueue {
     }
 
     /// Drops from the head of a queue, counting an arrival as its last packet. Returns false if the arrival is among the drops.
-    fn shorten(&mut self, queue: QueueId, arriving: Option<(QueueId, u32)>, buffer: &mut Buffer) -> bool {
+    fn drop_from(&mut self, queue: QueueId, arriving: Option<(QueueId, u32)>, buffer: &mut Buffer) -> bool {
         let arriving = arriving.filter(|(to, _)| *to == queue);
         let packets = buffer.queues().packets(queue) + u32::from(arriving.is_some());
         let bytes = buffer.queues().bytes(queue) + arriving.map_or(0, |(_, bytes)| bytes);
         let FairQueueSettings { batch, batch_packets, overflow_counts, .. } = self.settings;
-        let (mut gone_packets, mut gone_bytes) = (0, 0);
-        let is_enough = |gone_packets, gone_bytes| match batch {
-            Batch::HalfTheBytes => gone_packets >= batch_packets || gone_bytes >= bytes / 2,
-            Batch::HalfThePackets => gone_packets >= batch_packets.min(packets / 2),
+        let (mut dropped_packets, mut dropped_bytes) = (0, 0);
+        let is_enough = |dropped_packets, dropped_bytes| match batch {
+            DropBatch::HalfTheBytes => dropped_packets >= batch_packets || dropped_bytes >= bytes / 2,
+            DropBatch::HalfThePackets => dropped_packets >= batch_packets.min(packets / 2),
         };
-        let mut spared = true;
+        let mut fits = true;
         loop {
             let Some(head) = buffer.queues().first(queue) else {
-                spared = false;
+                fits = false;
                 break;
             };
-            gone_packets += 1u32;
-            gone_bytes += buffer[head].packet.ip_bytes();
+            dropped_packets += 1u32;
+            dropped_bytes += buffer[head].packet.ip_bytes();
             buffer.evict(head, Eviction::Victim);
-            if is_enough(gone_packets, gone_bytes) {
+            if is_enough(dropped_packets, dropped_bytes) {
                 break;
             }
         }
-        if gone_packets > 0 {
-            self.backlogs[self.members[queue.index()] as usize] -= gone_packets;
+        if dropped_packets > 0 {
+            self.backlogs[self.tins[queue.index()] as usize] -= dropped_packets;
         }
         if overflow_counts {
-            self.codels[queue.index()].overflowed(gone_packets + u32::from(!spared));
+            self.codels[queue.index()].overflowed(dropped_packets + u32::from(!fits));
         }
-        spared
+        fits
     }
 
     /// Drops the excess over a lowered limit, as for an arrival.
     pub fn evict_excess(&mut self, buffer: &mut Buffer) {
         while buffer.excess() > 0 {
             let longest = longest(buffer, None).expect("the excess is queued");
-            self.shorten(longest, None, buffer);
+            self.drop_from(longest, None, buffer);
         }
     }
 
-    /// Dequeues a member's next packet according to its queues' turns and CoDel. `None` if it has nothing queued or the grant
+    /// Dequeues a tin's next packet according to its queues' turns and CoDel. `None` if it has nothing queued or the grant
     /// does not admit the packet whose turn it is. A grant that gathers skips queues whose first packet is for another station;
     /// a queue that sends before its turn is charged for it.
     pub fn dequeue(
         &mut self,
-        member: Member,
+        tin: Tin,
         settings: &CodelSettings,
         grant: &Grant,
         buffer: &mut Buffer,
         cx: &Cx,
     ) -> Option<DequeuedPacket> {
         loop {
-            let queue = self.robin.next(self.turns.get_mut(member)?)?;
-            let departure = self.release(queue, member, settings, grant, buffer, cx);
+            let queue = self.robin.next(self.turns.get_mut(tin)?)?;
+            let departure = self.release(queue, tin, settings, grant, buffer, cx);
             if departure.is_some() {
                 return departure;
             }
             match buffer.queues().first(QueueId(queue)) {
                 Some(head) if grant.gathers && !buffer.admits(head, grant) => break,
                 Some(_) => return None,
-                None => self.pass(queue, member),
+                None => self.end_turn(queue, tin),
             }
         }
         let is_admitted = |queue: u32, buffer: &Buffer| {
             buffer.queues().first(QueueId(queue)).is_some_and(|head| buffer.admits(head, grant))
         };
         loop {
-            let queue = self.robin.first_of(&self.turns[member], |queue| is_admitted(queue, buffer))?;
-            let departure = self.release(queue, member, settings, grant, buffer, cx);
+            let queue = self.robin.first_of(&self.turns[tin], |queue| is_admitted(queue, buffer))?;
+            let departure = self.release(queue, tin, settings, grant, buffer, cx);
             if departure.is_some() || is_admitted(queue, buffer) {
                 return departure; // the packet, or it does not fit
             }
@@ -217,7 +217,7 @@ impl FairQueue {
     fn release(
         &mut self,
         queue: u32,
-        member: Member,
+        tin: Tin,
         settings: &CodelSettings,
         grant: &Grant,
         buffer: &mut Buffer,
@@ -226,7 +226,7 @@ impl FairQueue {
         let before = buffer.queues().packets(QueueId(queue));
         let codel = &mut self.codels[queue as usize];
         let departure = codel::release(codel, settings, QueueId(queue), grant, buffer, cx.now);
-        self.backlogs[member] -= before - buffer.queues().packets(QueueId(queue));
+        self.backlogs[tin] -= before - buffer.queues().packets(QueueId(queue));
         if let Some(departure) = &departure {
             self.robin.charge(queue, departure.packet.ip_bytes());
         }
@@ -234,19 +234,19 @@ impl FairQueue {
     }
 
     /// Ends the turn of a queue that has nothing to send.
-    fn pass(&mut self, queue: u32, member: Member) {
-        if self.robin.pass(&mut self.turns[member]) {
-            self.members[queue as usize] = NOBODY;
+    fn end_turn(&mut self, queue: u32, tin: Tin) {
+        if self.robin.end_turn(&mut self.turns[tin]) {
+            self.tins[queue as usize] = NO_TIN;
         }
     }
 
-    /// Removes the queues of a member with nothing queued from its turns, like a dequeue that finds nothing.
-    pub fn rest(&mut self, member: Member) {
-        let Some(turns) = self.turns.get_mut(member) else { return };
+    /// Removes the queues of a tin with nothing queued from its turns, like a dequeue that finds nothing.
+    pub fn deactivate(&mut self, tin: Tin) {
+        let Some(turns) = self.turns.get_mut(tin) else { return };
         while let Some(queue) = self.robin.next(turns) {
             self.codels[queue as usize].found_empty();
-            if self.robin.pass(turns) {
-                self.members[queue as usize] = NOBODY;
+            if self.robin.end_turn(turns) {
+                self.tins[queue as usize] = NO_TIN;
             }
         }
     }

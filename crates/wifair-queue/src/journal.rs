@@ -1,7 +1,7 @@
 //! The journal of transmit queues: records what happens to every packet.
 //!
-//! A transmit queue without a journal has no overhead. The buffer itself notes only exceptional events (refusals, evictions, marks); the
-//! rest is recorded by a scheme that wraps the transmit queue's scheme (`journaled.rs`).
+//! A transmit queue without a journal has no overhead. The buffer itself notes only exceptional events (refusals, evictions,
+//! marks); the rest is recorded by a scheme that wraps the transmit queue's scheme (`journaled.rs`).
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -49,7 +49,7 @@ pub enum TxQueueEvent {
 
 /// An entry of a [`Journal`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct JournalEntry {
     /// Time of the event.
     pub at: Time,
     /// The transmit queue's number, as assigned by its owner.
@@ -64,10 +64,11 @@ pub struct Entry {
     pub queued_packets: u32,
 }
 
-/// Events at transmit queues in order, until they are taken. Clones share their entries; each clone writes for one transmit queue.
+/// Events at transmit queues in order, until they are taken. Clones share their entries; each clone writes for one transmit
+/// queue.
 #[derive(Clone, Debug, Default)]
 pub struct Journal {
-    entries: Arc<Mutex<Vec<Entry>>>,
+    entries: Arc<Mutex<Vec<JournalEntry>>>,
     port: u32,
 }
 
@@ -83,24 +84,24 @@ impl Journal {
     }
 
     /// Passes all entries so far to `each`, in order, and removes them.
-    pub fn take(&self, mut each: impl FnMut(&Entry)) {
+    pub fn take(&self, mut each: impl FnMut(&JournalEntry)) {
         let mut entries = self.entries();
         entries.iter().for_each(&mut each);
         entries.clear();
     }
 
-    fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
+    fn entries(&self) -> MutexGuard<'_, Vec<JournalEntry>> {
         self.entries.lock().expect("nobody panics while this is held")
     }
 
     /// Adds an entry. `queued_packets` is filled in after the decision.
     pub(crate) fn note(&self, at: Time, event: TxQueueEvent, packet: &Packet, station: StationId) {
         let port = self.port;
-        self.entries().push(Entry { at, port, event, packet: *packet, station, queued_packets: 0 });
+        self.entries().push(JournalEntry { at, port, event, packet: *packet, station, queued_packets: 0 });
     }
 
-    /// Corrects the entries from `from` on after another scheme has taken over a queue at `now`, of which `queued` packets are left.
-    /// Each was noted at its packet's enqueue time, and the packets that the scheme refused had been admitted before.
+    /// Corrects the entries from `from` on after another scheme has taken over a queue at `now`, of which `queued` packets are
+    /// left. Each was noted at its packet's enqueue time, and the packets that the scheme refused had been admitted before.
     pub(crate) fn settle_takeover(&self, from: usize, queued: usize, now: Time) {
         for entry in &mut self.entries()[from..] {
             if let TxQueueEvent::Refused(_) = entry.event {

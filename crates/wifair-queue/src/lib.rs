@@ -33,7 +33,7 @@ mod limits;
 #[path = "schemes/registry.rs"]
 mod schemes;
 
-pub use ack_filter::{Place, Thinning};
+pub use ack_filter::{AckFilter, Place};
 pub use buffer::{
     Arrival, Buffer, Count, DequeuedPacket, DequeuedSlot, Filter, Indexes, KeyOrder, Pick, Placed, Pool,
     QueueId, QueuedPacket, Queues, SlotId, StoredFlows, TxCompletion,
@@ -41,7 +41,7 @@ pub use buffer::{
 pub use congestion::Signal;
 pub use external::{ExternalScheme, Maker};
 pub use flows::{Active, Flows, FlowsSpec};
-pub use journal::{Entry, Journal, TxQueueEvent};
+pub use journal::{Journal, JournalEntry, TxQueueEvent};
 pub use limit::{LimitController, Occupancy, Wants};
 pub use limits::LimitSpec;
 pub use scheme::{Cx, Hooks, Scheme, Shortcuts, View};

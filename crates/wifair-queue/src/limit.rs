@@ -9,8 +9,8 @@ use crate::words::Exchange;
 
 /// A controller of a buffer's limit. It is independent of the scheme, which reads the limit from the buffer as usual.
 ///
-/// It acts on its own clock, at the end of frame exchanges, or both. The [`TxQueue`](crate::TxQueue) calls it and applies the limit
-/// after each call.
+/// It acts on its own clock, at the end of frame exchanges, or both. The [`TxQueue`](crate::TxQueue) calls it and applies the
+/// limit after each call.
 pub trait LimitController: Send {
     /// The range of the limit, in packets.
     fn bounds(&self) -> RangeInclusive<u32>;

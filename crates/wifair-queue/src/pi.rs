@@ -7,7 +7,7 @@ use crate::check;
 /// A proportional-integral controller of a queue's length, in its discrete form (Hollot, Misra, Towsley and Gong, "On
 /// designing improved controllers for AQM routers supporting TCP flows", INFOCOM 2001; `dqm`, Algorithm 1, line 40).
 ///
-/// At each tick of its own clock: p ← p + a (q − q_ref) − b (q_old − q_ref), then q_old ← q. p is clamped to 0 … 1, which the
+/// At each update: p ← p + a (q − q_ref) − b (q_old − q_ref), then q_old ← q. p is clamped to 0 … 1, which the
 /// formula needs and both papers assume. In a steady state q = q_old, so p grows by (a − b)(q − q_ref) per tick: only q = q_ref
 /// keeps it constant.
 #[derive(Clone, Debug)]

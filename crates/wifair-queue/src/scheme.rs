@@ -112,8 +112,8 @@ pub trait Scheme: Send {
         }
     }
 
-    /// The scheme takes over a transmit queue at `now`, before its first packet there. Without this call the scheme starts at time zero.
-    /// A scheme with a clock starts it here.
+    /// The scheme takes over a transmit queue at `now`, before its first packet there. Without this call the scheme starts at
+    /// time zero. A scheme with a clock starts it here.
     fn begin(&mut self, _now: Time) {}
 
     /// Takes the wrapped scheme out of a scheme that forwards every call to it; `None` for other schemes.
@@ -125,8 +125,8 @@ pub trait Scheme: Send {
     fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// Decisions that a [`Scheme`] always takes in the same way. The transmit queue takes them itself, which avoids an indirect call for most
-/// packets of most schemes. The scheme's own methods must decide the same.
+/// Decisions that a [`Scheme`] always takes in the same way. The transmit queue takes them itself, which avoids an indirect
+/// call for most packets of most schemes. The scheme's own methods must decide the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shortcuts {
     /// An arrival that finds room is appended at the tail.

@@ -5,8 +5,8 @@ use crate::buffer::{Count, Counted, Fifo, PacketCounters, QueuedPacket};
 counters! {
     /// Counters of the packets of a class, of one flow or of all: packets and IP bytes.
     ///
-    /// offered = tail_dropped + aqm_refused + accepted;
-    /// queued_before + accepted = dequeued + evicted + aqm_evicted + filtered + queued; in_service_before + dequeued = delivered + lost_at_retry_limit + in_service.
+    /// offered = tail_dropped + aqm_refused + accepted; queued_before + accepted = dequeued + evicted + aqm_evicted + filtered
+    /// + queued; in_service_before + dequeued = delivered + lost_at_retry_limit + in_service.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Ledger |now, earlier| {
         /// Queued when counting began; nothing in a cumulative ledger.
@@ -94,7 +94,8 @@ pub struct FlowLedger {
     pub classes: [Ledger; 3],
 }
 
-/// All counters of a transmit queue at an instant, since the start or, after [`TxQueueSnapshot::since`], since an earlier snapshot.
+/// All counters of a transmit queue at an instant, since the start or, after [`TxQueueSnapshot::since`], since an earlier
+/// snapshot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TxQueueSnapshot {
     /// The instant.
@@ -151,8 +152,8 @@ impl TxQueueSnapshot {
         &self.classes[class as usize]
     }
 
-    /// Returns the difference from `earlier`, a snapshot of the same transmit queue. A flow that was forgotten in between is in `classes`
-    /// only.
+    /// Returns the difference from `earlier`, a snapshot of the same transmit queue. A flow that was forgotten in between is in
+    /// `classes` only.
     pub fn since(&self, earlier: &TxQueueSnapshot) -> TxQueueSnapshot {
         let mut flows = self.flows.clone();
         let mut before = earlier.flows.iter().peekable();

@@ -20,13 +20,13 @@ use crate::words::{Exchange, Grant, Outcome, Reception, Refusal, Transmission};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "GivenTxQueue")]
 pub struct TxQueueSpec {
-    /// Greatest number of packets in the buffer, 1 to 100000; at the start, where a limit controller moves it.
+    /// Limit in packets, 1 to 100000; with a limit controller, the initial limit.
     pub limit_packets: u32,
-    /// What moves the limit; nothing by default. It goes with every scheme.
+    /// Limit controller, which adjusts the limit during the run, with any scheme.
     pub limit_controller: Option<LimitSpec>,
-    /// What becomes of packets above a limit that is lowered, by a limit controller or an event.
+    /// What happens to packets above a limit that a limit controller or an event lowers.
     pub lowered_limit: LoweredLimit,
-    /// Whether the limit counts the packet that the MAC is sending, as it does in ns-2.
+    /// Whether the packets in service at the MAC count towards the limit, as in ns-2.
     pub limit_counts_in_service: bool,
     /// Queue management scheme.
     pub scheme: SchemeSpec,
@@ -36,14 +36,14 @@ pub struct TxQueueSpec {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct GivenTxQueue {
-    /// Greatest number of packets in the buffer, 1 to 100000; at the start, where a limit controller moves it. By default 100,
-    /// or what the scheme has where it is in use: 10240 for `fq-codel`, 8192 for `mac80211`.
+    /// Limit in packets, 1 to 100000; with a limit controller, the initial limit. By default 100, or what the scheme has in
+    /// its reference implementation: 10240 for `fq-codel`, 8192 for `mac80211`.
     limit_packets: Option<u32>,
-    /// What moves the limit; nothing by default. It goes with every scheme.
+    /// Limit controller, which adjusts the limit during the run, with any scheme.
     limit_controller: Option<LimitSpec>,
-    /// What becomes of packets above a limit that is lowered, by a limit controller or an event.
+    /// What happens to packets above a limit that a limit controller or an event lowers.
     lowered_limit: LoweredLimit,
-    /// Whether the limit counts the packet that the MAC is sending, as it does in ns-2.
+    /// Whether the packets in service at the MAC count towards the limit, as in ns-2.
     limit_counts_in_service: bool,
     /// Queue management scheme.
     scheme: SchemeSpec,
@@ -70,14 +70,14 @@ impl From<GivenTxQueue> for TxQueueSpec {
     }
 }
 
-/// What becomes of packets above a limit that is lowered.
+/// What happens to packets above a limit that is lowered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoweredLimit {
-    /// They stay; the buffer is full until it has drained.
+    /// They remain; the buffer is full until it has drained.
     #[default]
     Drain,
-    /// They are thrown out at once, those first that would leave last.
+    /// The excess is evicted at once, in reverse order of service.
     Evict,
 }
 
@@ -141,8 +141,8 @@ pub struct TxQueue {
 }
 
 impl TxQueue {
-    /// Creates an empty transmit queue. `spec` must be valid. `label` names the node (such as `"ap"`); the random stream is that of
-    /// (`seed`, `label`, `"scheme"`).
+    /// Creates an empty transmit queue. `spec` must be valid. `label` names the node (such as `"ap"`); the random stream is
+    /// that of (`seed`, `label`, `"scheme"`).
     pub fn new(spec: &TxQueueSpec, seed: u64, label: &str) -> TxQueue {
         TxQueue::for_purpose(spec, seed, label, "scheme")
     }
@@ -155,7 +155,8 @@ impl TxQueue {
         }
     }
 
-    /// Like [`TxQueue::new`], for several access categories: a packet leaves to a grant for its category. For schemes with [`Scheme::serves_categories`].
+    /// Like [`TxQueue::new`], for several access categories: a packet leaves to a grant for its category. For schemes with
+    /// [`Scheme::serves_categories`].
     pub fn for_categories(spec: &TxQueueSpec, seed: u64, label: &str) -> TxQueue {
         TxQueue::for_categories_with_scheme(spec, spec.scheme.build(), seed, label)
     }
@@ -211,7 +212,7 @@ impl TxQueue {
         self.observed = self.observes_exchanges
             || self.hooks.transmission
             || self.hooks.moves_tick
-            || self.buffer.observers().completions.is_some();
+            || self.buffer.observers.completions.is_some();
         let asks_nobody = self.shortcuts == Shortcuts::ALL && !self.observed;
         self.plain = asks_nobody && self.buffer.is_plain();
         self.by_station = asks_nobody && self.buffer.is_by_station();
@@ -223,25 +224,26 @@ impl TxQueue {
         self.scheme = Box::new(Journaled::new(scheme, journal.clone()));
         self.shortcuts = Shortcuts::NONE;
         self.observes_exchanges = true;
-        self.buffer.observers_mut().journal = Some(journal.clone());
+        self.buffer.observers.journal = Some(journal.clone());
         self.review();
     }
 
     /// Reports each packet that is gone from now on, see [`TxQueue::take_completions`]. Results do not change.
     pub fn report_completions(&mut self) {
-        self.buffer.observers_mut().completions.get_or_insert_default();
+        self.buffer.observers.completions.get_or_insert_default();
         self.review();
     }
 
     /// Passes the packets that are gone since the last call to `each`, if that is reported. Ask after every call.
     pub fn take_completions(&mut self, each: impl FnMut(TxCompletion)) {
-        if let Some(completions) = &mut self.buffer.observers_mut().completions {
+        if let Some(completions) = &mut self.buffer.observers.completions {
             completions.drain(..).for_each(each);
         }
     }
 
-    /// Whether calls may have consequences for their caller, to be looked for after each: they may change [`TxQueue::next_tick`],
-    /// [`TxQueue::take_completions`] may pass packets, or times of exchanges and transmissions are to be computed.
+    /// Whether calls may have consequences for their caller, to be looked for after each: they may change
+    /// [`TxQueue::next_tick`], [`TxQueue::take_completions`] may pass packets, or times of exchanges and transmissions are to
+    /// be computed.
     #[inline(always)]
     pub fn is_observed(&self) -> bool {
         self.observed
@@ -249,7 +251,7 @@ impl TxQueue {
 
     /// Whether the last call has consequences for its caller, other than reports.
     pub fn has_news(&self) -> bool {
-        self.observed && (self.hooks.moves_tick || self.buffer.observers().has_completions())
+        self.observed && (self.hooks.moves_tick || self.buffer.observers.has_completions())
     }
 
     /// Offers a packet of access category `ac` for transmission to `station`. `view` is called if the scheme is asked. Returns
@@ -368,14 +370,14 @@ impl TxQueue {
     ) {
         self.buffer.fifo_mut().complete(departure, outcome);
         if self.observed {
-            self.buffer.observers_mut().complete(&departure.packet);
+            self.buffer.observers.complete(&departure.packet);
             if self.observes_exchanges {
                 self.notify(&exchange(), now, view());
             }
         }
     }
 
-    /// Calls the scheme.
+    /// Calls the scheme at the buffer's time.
     #[inline(always)]
     fn ask<R>(
         &mut self,
@@ -383,7 +385,6 @@ impl TxQueue {
         View { flows, links }: View,
         ask: impl FnOnce(&mut dyn Scheme, &mut Buffer, &mut Cx) -> R,
     ) -> R {
-        self.buffer.fifo_mut().advance(now);
         let mut cx = Cx { now, rng: &mut self.rng, flows, links };
         let answer = ask(&mut *self.scheme, &mut self.buffer, &mut cx);
         self.watch(now);
@@ -403,11 +404,13 @@ impl TxQueue {
         now: Time,
         view: View,
     ) -> Option<StationId> {
+        self.buffer.fifo_mut().advance(now);
         self.ask(now, view, |scheme, buffer, cx| scheme.choose_station(grant, is_pending, buffer, cx))
     }
 
     /// Notes that the MAC has retransmissions pending for a station. For schemes that arbitrate.
     pub fn hold_pending(&mut self, station: StationId, ac: Ac, now: Time, view: View) {
+        self.buffer.fifo_mut().advance(now);
         self.ask(now, view, |scheme, _, cx| scheme.on_pending(station, ac, cx));
     }
 
@@ -440,7 +443,7 @@ impl TxQueue {
             control.on_exchange(exchange);
             self.follow_limit();
         }
-        if self.hooks.exchange || self.buffer.observers().journal.is_some() {
+        if self.hooks.exchange || self.buffer.observers.journal.is_some() {
             self.ask(now, view, |scheme, buffer, cx| scheme.on_exchange(exchange, buffer, cx));
         } else {
             self.watch(now);
@@ -465,16 +468,19 @@ impl TxQueue {
 
     /// Reports the outcome of a transmission. For schemes with [`Hooks::transmission`] only.
     pub fn transmitted(&mut self, transmission: &Transmission, now: Time, view: View) {
+        self.buffer.fifo_mut().advance(now);
         self.ask(now, view, |scheme, buffer, cx| scheme.on_transmission(transmission, buffer, cx));
     }
 
     /// Reports a data frame received by the access point. For schemes with [`Hooks::reception`] only.
     pub fn receive(&mut self, reception: &Reception, now: Time, view: View) {
+        self.buffer.fifo_mut().advance(now);
         self.ask(now, view, |scheme, buffer, cx| scheme.on_reception(reception, buffer, cx));
     }
 
     /// Reports a change of the data rate towards a station. For schemes with [`Hooks::link_rate`] only.
     pub fn link_rate(&mut self, station: StationId, now: Time, view: View) {
+        self.buffer.fifo_mut().advance(now);
         self.ask(now, view, |scheme, buffer, cx| scheme.on_link_rate(station, buffer, cx));
     }
 
@@ -483,8 +489,8 @@ impl TxQueue {
         self.hooks
     }
 
-    /// When [`TxQueue::tick`] is due for the scheme or the limit controller. Ask again after a tick, after a change of scheme and
-    /// after every call that [`TxQueue::has_news`].
+    /// When [`TxQueue::tick`] is due for the scheme or the limit controller. Ask again after a tick, after a change of scheme
+    /// and after every call that [`TxQueue::has_news`].
     pub fn next_tick(&self) -> Option<Time> {
         let of_scheme = if self.hooks.tick { self.scheme.next_tick() } else { None };
         let of_limit = self.control.as_ref().and_then(|control| control.next_tick());
@@ -546,7 +552,8 @@ impl TxQueue {
         self.control.is_some()
     }
 
-    /// Sets the buffer's limit, for transmit queues without a limit controller. [`TxQueueSpec::lowered_limit`] governs the packets above it.
+    /// Sets the buffer's limit, for transmit queues without a limit controller. [`TxQueueSpec::lowered_limit`] governs the
+    /// packets above it.
     pub fn set_limit(&mut self, packets: u32, now: Time) {
         self.buffer.fifo_mut().advance(now);
         self.move_limit(packets);
@@ -566,7 +573,8 @@ impl TxQueue {
     }
 
     /// Closes the counters of a flow that the monitor has forgotten ([`Flows::pop_forgotten`](crate::Flows::pop_forgotten)) and
-    /// returns its ledger by class. The transmit queue's totals keep its counts. Panics while a packet of it is queued or in service.
+    /// returns its ledger by class. The transmit queue's totals keep its counts. Panics while a packet of it is queued or in
+    /// service.
     pub fn retire(&mut self, flow: FlowId) -> [Ledger; 3] {
         if self.hooks.forgotten {
             self.scheme.on_forgotten(flow);

@@ -6,7 +6,8 @@
 use serde_json::{Value, json};
 use wifair_core::{Ac, Class, Ecn, Packet, SpecError, StationId, Time};
 use wifair_queue::{
-    Direction, Entry, Eviction, Journal, Ledger, Outcome, Refusal, TransmittedMpdu, TxQueue, TxQueueEvent,
+    Direction, Eviction, Journal, JournalEntry, Ledger, Outcome, Refusal, TransmittedMpdu, TxQueue,
+    TxQueueEvent,
 };
 use wifair_tcp::SenderPhase;
 use wifair_wlan::{Bss, Decoded, FrameKind, Modes, Node, SentPpdu, TransmissionOutcome, Usage};
@@ -502,7 +503,7 @@ impl Frame {
 
 impl Happened {
     /// Converts an entry of a journal, if it concerns the queue.
-    fn of(entry: &Entry, flow_of: &[u32]) -> Option<Happened> {
+    fn of(entry: &JournalEntry, flow_of: &[u32]) -> Option<Happened> {
         let (what, enqueued_at) = match entry.event {
             TxQueueEvent::Enqueued => (0, entry.at),
             TxQueueEvent::Dequeued { enqueued_at } => (1, enqueued_at),

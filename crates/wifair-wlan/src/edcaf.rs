@@ -279,26 +279,25 @@ impl Edcaf {
     /// the exchanges in a row.
     #[inline(always)]
     pub(crate) fn fail(&mut self, has_cts: bool, mac: &Mac) -> Failure {
-        if self.serves_queue {
+        let is_lost = if self.serves_queue {
             self.failed_exchanges += 1;
             let resets_window = self.failed_exchanges >= mac.retry_limit_short;
             if resets_window {
                 self.failed_exchanges = 0;
             }
             return Failure { resets_window, is_lost: false, is_reported: false };
-        }
-        let is_lost = self.is_last_attempt(has_cts, mac);
-        if has_cts {
+        } else if has_cts {
             self.short_retries = 0;
             self.long_retries += 1;
+            self.long_retries >= mac.retry_limit_long
         } else {
             self.short_retries += 1;
-        }
+            self.short_retries >= mac.retry_limit_short
+        };
         Failure { resets_window: is_lost, is_lost, is_reported: false }
     }
 
     /// Whether another failure, with a CTS or none, is the last of the single frame in service.
-    #[inline(always)]
     pub(crate) fn is_last_attempt(&self, has_cts: bool, mac: &Mac) -> bool {
         match has_cts {
             true => self.long_retries + 1 >= mac.retry_limit_long,

@@ -230,10 +230,7 @@ impl Buffer {
                 return Err(no_room());
             }
             let arrival = call.take_arrival()?;
-            call.placed = Some(match key {
-                Some(key) => call.buffer.append_keyed(arrival, key),
-                None => call.buffer.append(arrival),
-            });
+            call.placed = Some(call.buffer.append(arrival.with_key(key.unwrap_or_default())));
             Ok(())
         })
     }
@@ -247,7 +244,7 @@ impl Buffer {
                 return Err(no_room());
             }
             let arrival = call.take_arrival()?;
-            call.placed = Some(call.buffer.append_to(arrival, queue));
+            call.placed = Some(call.buffer.append(arrival.to_queue(queue)));
             Ok(())
         })
     }
@@ -294,10 +291,8 @@ impl Buffer {
             let (slot, key) = (packet.slot(call)?, key_for(call, key)?);
             let arrival = call.take_arrival()?;
             call.state.vacate(slot);
-            call.placed = Some(match key {
-                Some(key) => call.buffer.push_out_keyed(slot, reason.into(), arrival, key),
-                None => call.buffer.push_out(slot, reason.into(), arrival),
-            });
+            let arrival = arrival.with_key(key.unwrap_or_default());
+            call.placed = Some(call.buffer.push_out(slot, reason.into(), arrival));
             Ok(())
         })
     }

@@ -2,6 +2,8 @@
 
 use wifair_core::{Ac, Class, FlowId, Packet, StationId};
 
+use super::queues::QueueId;
+
 /// A packet that a scheme must place or refuse.
 ///
 /// It refers to the packet, which is copied only once, into its slot.
@@ -13,9 +15,21 @@ pub struct Arrival<'a> {
     pub(super) station: StationId,
     pub(super) class: Class,
     pub(super) ac: Ac,
+    pub(super) key: u64,
+    pub(super) queue: QueueId,
 }
 
-impl Arrival<'_> {
+impl<'a> Arrival<'a> {
+    /// The same with a key, for a buffer with an order of keys; the key is 0 otherwise.
+    pub fn with_key(self, key: u64) -> Arrival<'a> {
+        Arrival { key, ..self }
+    }
+
+    /// The same for a queue, in a buffer with queues; it is queue 0 otherwise.
+    pub fn to_queue(self, queue: QueueId) -> Arrival<'a> {
+        Arrival { queue, ..self }
+    }
+
     /// The packet.
     pub fn packet(&self) -> &Packet {
         self.packet
@@ -44,5 +58,5 @@ impl Arrival<'_> {
 
 /// Proof that an arrival has been placed or refused. Only a [`Buffer`] can create it.
 #[derive(Debug)]
-#[must_use = "give it back to the port"]
+#[must_use = "return it to the transmit queue"]
 pub struct Placed(pub(super) ());

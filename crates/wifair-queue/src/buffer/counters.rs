@@ -32,9 +32,9 @@ const COUNTED: usize = 10;
 counters! {
     /// Running totals of one flow and class, by [`Counted`].
     ///
-    /// Packets are counted from the middle downwards and bytes from the middle upwards, so the usual counters are close together.
-    /// If packets and bytes of one were adjacent, the compiler would add to both in one vector operation, which takes six
-    /// instructions instead of two.
+    /// Packets are counted from the middle downwards and bytes from the middle upwards, so the usual counters are close
+    /// together. If packets and bytes of one were adjacent, the compiler would add to both in one vector operation, which takes
+    /// six instructions instead of two.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub(crate) struct PacketCounters {
         totals: [u64; 2 * COUNTED],

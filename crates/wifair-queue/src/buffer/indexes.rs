@@ -2,6 +2,7 @@ use wifair_core::{Ac, Class, FlowId, Packet, Rng, StationId};
 
 use super::acks::Acks;
 use super::ages::Ages;
+use super::arrival::Arrival;
 use super::key_order::KeyOrder;
 use super::pools::{Filter, POOLS, Pick, Pool};
 use super::queues::Queues;
@@ -61,7 +62,7 @@ impl Indexes {
         self
     }
 
-    /// Keeps an order by keys, assigned to each packet on arrival: [`Buffer::append_keyed`](crate::Buffer::append_keyed).
+    /// Keeps an order by keys, assigned to each packet on arrival: [`Arrival::with_key`].
     pub const fn keyed(mut self) -> Indexes {
         self.keyed = true;
         self
@@ -73,7 +74,7 @@ impl Indexes {
         self
     }
 
-    /// Keeps queues, each in order of arrival, and their bytes: [`Buffer::append_to`](crate::Buffer::append_to).
+    /// Keeps queues, each in order of arrival, and their bytes: [`Arrival::to_queue`].
     pub const fn queues(mut self) -> Indexes {
         self.queues = true;
         self
@@ -142,11 +143,11 @@ impl Index {
         self.acks.iter_mut().for_each(|acks| acks.retire(flow));
     }
 
-    /// Adds the packet in `slot`, which was appended at the tail or replaced one of the class `replaced`.
+    /// Adds the arrival, which is now in `slot` and was appended at the tail or replaced one of the class `replaced`.
     #[inline]
-    pub fn insert(&mut self, slots: &Slots, slot: SlotId, replaced: Option<Class>) {
+    pub fn insert(&mut self, slots: &Slots, slot: SlotId, arrival: &Arrival, replaced: Option<Class>) {
         if self.has_orders {
-            self.insert_into_orders(slots, slot, replaced);
+            self.insert_into_orders(slots, slot, arrival, replaced);
         }
         if self.has_pools {
             self.insert_into_pools(slots, slot, replaced);
@@ -155,11 +156,23 @@ impl Index {
 
     // Not inlined, like its three siblings: they would slow down buffers without an index.
     #[inline(never)]
-    fn insert_into_orders(&mut self, slots: &Slots, slot: SlotId, replaced: Option<Class>) {
-        for sublists in self.categories.iter_mut().chain(&mut self.stations) {
-            sublists.insert(slots, slot, replaced.is_some());
+    fn insert_into_orders(
+        &mut self,
+        slots: &Slots,
+        slot: SlotId,
+        arrival: &Arrival,
+        replaced: Option<Class>,
+    ) {
+        if let Some(categories) = &mut self.categories {
+            categories.insert(slots, slot, replaced.is_some());
         }
-        self.queues.iter_mut().for_each(|queues| queues.insert(slots, slot));
+        if let Some(stations) = &mut self.stations {
+            stations.insert(slots, slot, replaced.is_some());
+        }
+        self.keyed.iter_mut().for_each(|keyed| keyed.insert(slot, arrival.key, arrival.station));
+        self.queues
+            .iter_mut()
+            .for_each(|queues| queues.insert(slot, arrival.queue, arrival.packet.ip_bytes()));
     }
 
     /// Keeps the order by station from now on. The first call walks over all packets.
@@ -229,8 +242,11 @@ impl Index {
     fn remove_from_orders(&mut self, slots: &Slots, slot: SlotId) {
         self.keyed.iter_mut().for_each(|keyed| keyed.remove(slot, slots.get(slot).station));
         self.queues.iter_mut().for_each(|queues| queues.remove(slots, slot));
-        for sublists in self.categories.iter_mut().chain(&mut self.stations) {
-            sublists.remove(slots, slot);
+        if let Some(categories) = &mut self.categories {
+            categories.remove(slots, slot);
+        }
+        if let Some(stations) = &mut self.stations {
+            stations.remove(slots, slot);
         }
     }
 

@@ -58,7 +58,8 @@ pub struct Buffer {
     index: Option<Box<Index>>,
     /// Slot of the packet that a scheme has released last.
     released: SlotId,
-    observers: Observers,
+    /// Who is notified of what happens to packets.
+    pub(crate) observers: Observers,
 }
 
 impl ops::Index<SlotId> for Buffer {
@@ -87,14 +88,6 @@ impl Buffer {
     /// The same, to append and release directly in a buffer without an index.
     pub(crate) fn fifo_mut(&mut self) -> &mut Fifo {
         &mut self.fifo
-    }
-
-    pub(crate) fn observers(&self) -> &Observers {
-        &self.observers
-    }
-
-    pub(crate) fn observers_mut(&mut self) -> &mut Observers {
-        &mut self.observers
     }
 
     /// Whether it has only its order and its counters: no index, and nobody observes it.
@@ -195,8 +188,8 @@ impl Buffer {
         self.declared().keys()
     }
 
-    /// The queues, for schemes that request [`Indexes::queues`]. Every packet is in a queue: number 0 unless it was admitted by
-    /// [`Buffer::append_to`].
+    /// The queues, for schemes that request [`Indexes::queues`]. Every packet is in the queue of its arrival
+    /// ([`Arrival::to_queue`]).
     pub fn queues(&self) -> &Queues {
         self.declared().queues()
     }
@@ -266,7 +259,7 @@ impl Buffer {
         if !self.fifo.knows(flow) {
             self.add_flow(flow);
         }
-        Arrival { packet, flow, station, class: packet.class(), ac }
+        Arrival { packet, flow, station, class: packet.class(), ac, key: 0, queue: QueueId(0) }
     }
 
     #[cold]

@@ -5,7 +5,6 @@ use wifair_core::{Class, StationId};
 use super::Buffer;
 use super::arrival::{Arrival, Placed};
 use super::dequeued::{DequeuedPacket, DequeuedSlot};
-use super::queues::QueueId;
 use super::slots::{SlotId, UNDECLARED};
 use crate::words::{Eviction, Grant, Refusal};
 
@@ -28,21 +27,6 @@ impl Buffer {
         Placed(())
     }
 
-    /// Like [`Buffer::append`], and appends the packet to a queue.
-    pub fn append_to(&mut self, arrival: Arrival, queue: QueueId) -> Placed {
-        self.index.as_mut().expect(UNDECLARED).queues_mut().join_next(queue);
-        self.append(arrival)
-    }
-
-    /// Like [`Buffer::append`], in a buffer with an order of keys.
-    #[inline]
-    pub fn append_keyed(&mut self, arrival: Arrival, key: u64) -> Placed {
-        assert!(!self.is_full(), "a scheme makes room before it places a packet");
-        let slot = self.append_unchecked(&arrival);
-        self.index.as_mut().expect(UNDECLARED).keys_mut().insert(slot, key, arrival.station);
-        Placed(())
-    }
-
     /// Evicts a queued packet and admits an arrival at the tail. The length is unchanged, so this is allowed at a full buffer,
     /// and at one above a lowered limit.
     #[inline]
@@ -52,24 +36,15 @@ impl Buffer {
         Placed(())
     }
 
-    /// Like [`Buffer::push_out`], in a buffer with an order of keys.
-    #[inline]
-    pub fn push_out_keyed(&mut self, slot: SlotId, reason: Eviction, arrival: Arrival, key: u64) -> Placed {
-        self.take_out(slot, reason);
-        let slot = self.put_in(&arrival);
-        self.index.as_mut().expect(UNDECLARED).keys_mut().insert(slot, key, arrival.station);
-        Placed(())
-    }
-
     /// Like [`Buffer::append`], for callers that have checked that there is room.
     #[inline]
-    pub(crate) fn append_unchecked(&mut self, arrival: &Arrival) -> SlotId {
+    pub(crate) fn append_unchecked(&mut self, arrival: &Arrival) {
         self.fifo.length_changes();
-        self.put_in(arrival)
+        self.put_in(arrival);
     }
 
     #[inline]
-    fn put_in(&mut self, arrival: &Arrival) -> SlotId {
+    fn put_in(&mut self, arrival: &Arrival) {
         let slot = loop {
             match self.fifo.push(arrival) {
                 Some(slot) => break slot,
@@ -77,9 +52,8 @@ impl Buffer {
             }
         };
         if let Some(index) = &mut self.index {
-            index.insert(self.fifo.slots(), slot, None);
+            index.insert(self.fifo.slots(), slot, arrival, None);
         }
-        slot
     }
 
     #[cold]
@@ -101,7 +75,7 @@ impl Buffer {
         self.count_eviction(slot, reason);
         self.fifo.replace(slot, &arrival);
         if let Some(index) = &mut self.index {
-            index.insert(self.fifo.slots(), slot, Some(replaced));
+            index.insert(self.fifo.slots(), slot, &arrival, Some(replaced));
         }
         Placed(())
     }
@@ -152,8 +126,8 @@ impl Buffer {
         }
     }
 
-    /// Like [`Buffer::release_head`], for a buffer with an order by station alone and a grant for `station` that gathers and has no other
-    /// limit.
+    /// Like [`Buffer::release_head`], for a buffer with an order by station alone and a grant for `station` that gathers and
+    /// has no other limit.
     #[inline(always)] // packets of an A-MPDU leave in a loop
     pub(crate) fn release_of_station(
         &mut self,
@@ -174,8 +148,8 @@ impl Buffer {
         self.fifo.dequeued(slot).into()
     }
 
-    /// Hands the packet at the head to the MAC if the grant admits it. If the transmit queue serves several access categories, that is
-    /// the first packet of the grant's category.
+    /// Hands the packet at the head to the MAC if the grant admits it. If the transmit queue serves several access categories,
+    /// that is the first packet of the grant's category.
     #[inline]
     pub fn release_head(&mut self, grant: &Grant) -> Option<DequeuedPacket> {
         let slot = self.depart_head(grant)?;

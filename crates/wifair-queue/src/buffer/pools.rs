@@ -31,31 +31,31 @@ impl Pool {
     }
 }
 
-/// Which packet of a pool goes.
+/// Which packet of a pool is picked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pick {
-    /// The one nearest to the head.
+    /// The packet nearest to the head.
     Oldest,
-    /// The one nearest to the tail.
+    /// The packet nearest to the tail.
     Newest,
     /// Any, with equal probability: one draw from the transmit queue's stream, none while the pool is empty.
     Random,
 }
 
-/// What makes a queued ACK redundant. Both profiles look at a queued pure ACK and the next one of its connection that
-/// came to the same buffer and is still queued or just arriving.
+/// What makes a queued ACK redundant. Both profiles compare a queued pure ACK with the next one of its connection that
+/// arrived at the same buffer and is still queued or just arriving.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Filter {
-    /// A later ACK is there: what the papers say. Duplicate ACKs and ECN echoes are redundant, too.
+    /// A later ACK exists, as in the papers. Duplicate ACKs and ECN echoes are redundant, too.
     #[default]
     Paper,
-    /// Only what carries no information of its own: the later ACK acknowledges more, or as much and selectively more; both
-    /// agree in ECE and CWR; the earlier has no flag beside these and ACK, no D-SACK, no SACK block that the later does not
-    /// cover, and it does not repeat the acknowledgement number before it (a duplicate ACK). After the filter of CAKE
-    /// (Linux, `sch_cake.c`), which would let duplicate ACKs go once more is acknowledged, and keeps an ACK whose blocks the
-    /// later one acknowledges in place of repeating them. No packet here has the timestamps that CAKE compares, or any option
-    /// but SACK.
+    /// Only ACKs without information that the later one lacks: the later ACK acknowledges more, or as much and selectively
+    /// more; both agree in ECE and CWR; the earlier has no other flag than these and ACK, no D-SACK, no SACK block that the
+    /// later does not cover, and it does not repeat the acknowledgement number before it (a duplicate ACK). After the filter of
+    /// CAKE (Linux, `sch_cake.c`), which would let duplicate ACKs go once more is acknowledged, and keeps an ACK whose blocks
+    /// the later one acknowledges in place of repeating them. No packet here has the timestamps that CAKE compares, or any
+    /// option but SACK.
     Safe,
 }

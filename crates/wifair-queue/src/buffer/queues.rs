@@ -24,8 +24,6 @@ pub struct Queues {
     bytes: u64,
     /// The queues ranked by bytes; kept from the first query on.
     longest: Option<Longest>,
-    /// The queue that the next admitted packet joins.
-    joined: QueueId,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -59,13 +57,11 @@ impl Queues {
         }
     }
 
-    /// Appends an admitted packet to the queue that it was to join.
-    pub(super) fn insert(&mut self, slots: &Slots, slot: SlotId) {
-        let id = std::mem::take(&mut self.joined);
+    /// Appends an admitted packet of that many bytes to a queue.
+    pub(super) fn insert(&mut self, slot: SlotId, id: QueueId, bytes: u32) {
         if id.index() >= self.queues.len() {
             self.grow_queues(id.index() + 1);
         }
-        let bytes = slots.get(slot).packet.ip_bytes();
         self.bytes += u64::from(bytes);
         let queue = &mut self.queues[id.index()];
         self.links[slot.index()] = QueueLink { before: queue.last, after: NONE, queue: id.0 };
@@ -82,11 +78,6 @@ impl Queues {
         if let Some(longest) = &mut self.longest {
             longest.set(id.index(), queue.bytes);
         }
-    }
-
-    /// Selects the queue that the next admitted packet joins.
-    pub(super) fn join_next(&mut self, queue: QueueId) {
-        self.joined = queue;
     }
 
     pub(super) fn remove(&mut self, slots: &Slots, slot: SlotId) {

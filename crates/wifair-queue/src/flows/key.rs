@@ -5,23 +5,23 @@ use crate::words::Direction;
 /// A connection's 5-tuple as in uplink packets (the source is the station's side), in two words: it is reversed, compared and
 /// hashed in a few instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key {
+pub(super) struct FlowKey {
     /// Source address in the lower half, destination in the upper.
     addresses: u64,
     /// Source port in the lowest 16 bits, destination port, protocol.
     rest: u64,
 }
 
-impl Key {
+impl FlowKey {
     /// The key of a packet that goes in `direction`.
-    pub fn of(tuple: FiveTuple, direction: Direction) -> Key {
+    pub fn of(tuple: FiveTuple, direction: Direction) -> FlowKey {
         let addresses = u64::from(tuple.source) | u64::from(tuple.destination) << 32;
         let ports = u32::from(tuple.source_port) | u32::from(tuple.destination_port) << 16;
         let (addresses, ports) = match direction {
             Direction::Up => (addresses, ports),
             Direction::Down => (addresses.rotate_left(32), ports.rotate_left(16)),
         };
-        Key { addresses, rest: u64::from(ports) | u64::from(tuple.protocol) << 32 }
+        FlowKey { addresses, rest: u64::from(ports) | u64::from(tuple.protocol) << 32 }
     }
 
     /// The 5-tuple of an uplink packet.
@@ -60,9 +60,9 @@ mod tests {
             (source, destination, source_port, destination_port, protocol) in any::<(u32, u32, u16, u16, u8)>(),
         ) {
             let tuple = FiveTuple { source, destination, source_port, destination_port, protocol: u32::from(protocol) };
-            let key = Key::of(tuple, Direction::Up);
+            let key = FlowKey::of(tuple, Direction::Up);
             prop_assert_eq!(key.tuple(), tuple);
-            prop_assert_eq!(key, Key::of(tuple.reversed(), Direction::Down));
+            prop_assert_eq!(key, FlowKey::of(tuple.reversed(), Direction::Down));
         }
     }
 
@@ -72,7 +72,7 @@ mod tests {
         for shape in 0..4u32 {
             let mut home = vec![0u32; 4096];
             for i in 0..2048u32 {
-                let key = Key::of(
+                let key = FlowKey::of(
                     FiveTuple {
                         source: 0x0A00_0000 + i,
                         destination: if shape & 1 == 0 { 0xC0A8_0000 } else { 0xC0A8_0000 + i },

@@ -17,9 +17,9 @@ use std::collections::VecDeque;
 
 use wifair_core::{Class, ConnectionId, FiveTuple, FlowId, Packet, TCP, TcpFlags, Time};
 
-use key::Key;
+use key::FlowKey;
 pub use spec::{Active, FlowsSpec};
-use table::Table;
+use table::FlowTable;
 
 use crate::words::Direction;
 
@@ -30,10 +30,10 @@ const NONE: u32 = u32::MAX;
 /// Ids are dense. An id is reused only after its flow has been forgotten and collected with [`Flows::pop_forgotten`].
 #[derive(Clone, Debug)]
 pub struct Flows {
-    table: Table,
+    table: FlowTable,
     /// By slot of a [`ConnectionId`]: the flow last found under a name with that slot.
     named: Vec<u32>,
-    entries: Vec<Entry>,
+    entries: Vec<FlowRecord>,
     /// Ends of the list of known flows, ordered by the time of the last update.
     oldest: u32,
     newest: u32,
@@ -50,8 +50,8 @@ pub struct Flows {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
-    key: Key,
+struct FlowRecord {
+    key: FlowKey,
     /// Short name of the connection, if known.
     connection: ConnectionId,
     /// A packet later than this moves the flow to the list's end.
@@ -59,11 +59,11 @@ struct Entry {
     older: u32,
     newer: u32,
     hash: u32,
-    state: State,
+    state: FlowState,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct State {
+struct FlowState {
     /// Whether payload has been seen, by [`Direction`].
     payload: [bool; 2],
     /// Whether a FIN has been seen, by [`Direction`].
@@ -74,7 +74,7 @@ struct State {
 /// TCP's SYN, FIN and RST.
 const CONTROL: u8 = TcpFlags::SYN.bits() | TcpFlags::FIN.bits() | TcpFlags::RST.bits();
 
-impl Entry {
+impl FlowRecord {
     /// Whether a packet may change the state of its flow.
     fn is_news(&self, packet: &Packet, direction: Direction, now: Time) -> bool {
         // Evaluated without short-circuiting: whether a packet has payload is practically random, and a branch misprediction is
@@ -90,7 +90,7 @@ impl Flows {
     pub fn new(spec: &FlowsSpec) -> Flows {
         let timeout = Time::from_secs_f64(spec.idle_timeout_s);
         Flows {
-            table: Table::new(),
+            table: FlowTable::new(),
             named: Vec::new(),
             entries: Vec::new(),
             oldest: NONE,
@@ -106,7 +106,7 @@ impl Flows {
     }
 
     /// Observes a packet that passes the access point and returns its flow. Call it for every packet in both directions, before
-    /// it is offered to a port. `held` returns whether a buffer holds a packet of a flow: such a flow is not idle.
+    /// it is offered to a transmit queue. `held` returns whether a buffer holds a packet of a flow: such a flow is not idle.
     pub fn observe(
         &mut self,
         packet: &Packet,
@@ -133,7 +133,7 @@ impl Flows {
     /// Finds or adds the flow of a packet by its 5-tuple.
     #[inline(never)]
     fn find(&mut self, packet: &Packet, direction: Direction, now: Time) -> FlowId {
-        let key = Key::of(packet.tuple, direction);
+        let key = FlowKey::of(packet.tuple, direction);
         let hash = key.hash();
         let found = self.table.find(hash, |id| self.entries[id as usize].key == key);
         let id = match found {
@@ -205,10 +205,10 @@ impl Flows {
         Some((flow, self.tuple(flow)))
     }
 
-    fn insert(&mut self, key: Key, hash: u32, now: Time) -> u32 {
+    fn insert(&mut self, key: FlowKey, hash: u32, now: Time) -> u32 {
         let fresh_until = now + self.granule;
-        let (connection, state) = (ConnectionId::NONE, State::default());
-        let entry = Entry { key, connection, fresh_until, older: NONE, newer: NONE, hash, state };
+        let (connection, state) = (ConnectionId::NONE, FlowState::default());
+        let entry = FlowRecord { key, connection, fresh_until, older: NONE, newer: NONE, hash, state };
         let id = match self.free.pop() {
             Some(flow) => {
                 self.entries[flow.index()] = entry;
@@ -235,7 +235,7 @@ impl Flows {
         let state = &mut self.entries[id as usize].state;
         if state.closed {
             if packet.flags.contains(TcpFlags::SYN) {
-                *state = State::default();
+                *state = FlowState::default();
             }
             return;
         }
@@ -246,7 +246,7 @@ impl Flows {
         }
     }
 
-    fn uncount(active: &mut [u32; 2], state: &State) {
+    fn uncount(active: &mut [u32; 2], state: &FlowState) {
         if !state.closed {
             for (count, payload) in active.iter_mut().zip(state.payload) {
                 *count -= u32::from(payload);
@@ -296,7 +296,7 @@ impl Flows {
     }
 
     fn unlink(&mut self, id: u32) {
-        let Entry { older, newer, .. } = self.entries[id as usize];
+        let FlowRecord { older, newer, .. } = self.entries[id as usize];
         match self.entries.get_mut(older as usize) {
             Some(entry) => entry.newer = newer,
             None => self.oldest = newer,

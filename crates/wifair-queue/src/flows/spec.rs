@@ -6,10 +6,10 @@ use wifair_core::SpecError;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FlowsSpec {
-    /// Silence after which a flow is forgotten, in seconds (0.001 to 86400); it may last up to 1/16 longer.
+    /// Silence after which a flow is forgotten, in seconds, 0.001 to 86400; up to 1/16 more may pass.
     ///
-    /// Interpretation: `adaptive-pushout` III-A speaks of active flows and does not say when one stops being so. The
-    /// default of 60 s keeps a flow whose sender waits out a backed-off timer, which RFC 6298 (2.5) lets reach 60 s.
+    /// Interpretation: `adaptive-pushout` III-A does not define when a flow stops being active. 60 s is the least maximum that
+    /// RFC 6298 (2.5) allows for the RTO, so a flow with a backed-off timer remains known.
     pub idle_timeout_s: f64,
     /// When a flow stops counting as active.
     pub active: Active,

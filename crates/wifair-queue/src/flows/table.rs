@@ -6,7 +6,7 @@ const EMPTY: u32 = u32::MAX;
 /// moves later entries of the run back, so there are no tombstones, and look-ups do not slow down as flows come and go. The
 /// caller stores the keys and is asked for them by id.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
+pub(super) struct FlowTable {
     buckets: Vec<Bucket>,
     len: usize,
     shift: u32,
@@ -18,11 +18,11 @@ struct Bucket {
     hash: u32,
 }
 
-impl Table {
+impl FlowTable {
     const VACANT: Bucket = Bucket { id: EMPTY, hash: 0 };
 
-    pub fn new() -> Table {
-        Table { buckets: vec![Self::VACANT; 16], len: 0, shift: 32 - 4 }
+    pub fn new() -> FlowTable {
+        FlowTable { buckets: vec![Self::VACANT; 16], len: 0, shift: 32 - 4 }
     }
 
     fn home(&self, hash: u32) -> usize {
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn is_at_most_a_quarter_full() {
-        let mut table = Table::new();
+        let mut table = FlowTable::new();
         for id in 0..100u32 {
             table.insert(id.wrapping_mul(0x9E37_79B1), id);
             assert!(

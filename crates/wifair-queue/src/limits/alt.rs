@@ -2,18 +2,19 @@
 //!
 //! Source: `alt` V-A, equation (1) and Algorithm 1.
 //!
-//! Idea: at each interval the limit rises with the time for which the buffer stood empty and falls with the time for which
-//! it did not. If it comes to rest, idle time : busy time = b : a.
+//! Idea: after each interval the limit rises with the time for which the buffer was empty and falls with the time for which it
+//! was not. In equilibrium, idle time : busy time = b : a.
 //!
 //! Interpretations:
-//! - The initial limit, which Algorithm 1 leaves to be set, is the port's `limit_packets`, and must lie in the bounds.
+//! - The initial limit, which Algorithm 1 leaves to be set, is `limit_packets` of the transmit queue, and must lie in the
+//!   bounds.
 //! - `idle`: the text speaks of the buffer ("if the buffer is empty for too long", "measurements of the buffer idle and
 //!   busy time"), so by default the buffer is idle while no packet is queued, also while the last one is being sent. The
 //!   link is then busy for longer than the buffer, and (2) is the lower bound that the paper calls it. By
 //!   `nothing-to-send` a packet in service counts as busy, and (2) would be an equation.
 //! - q is a real number in (1); its fraction is kept from one interval to the next, and a packet fits if no more than q
 //!   are queued then.
-//! - What becomes of packets above a lowered limit is the port's `lowered_limit`; Algorithm 1 throws nothing out.
+//! - Packets above a lowered limit: see `lowered_limit` of the transmit queue; Algorithm 1 evicts nothing.
 //!
 //! Deviations: none known. No random draws.
 
@@ -36,17 +37,17 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// The paper's a: by how many packets a second of idle time raises the limit.
+    /// a: increase of the limit per second of idle time, in packets.
     pub increase_packets_per_s: f64,
-    /// The paper's b: by how many packets a second of busy time lowers the limit.
+    /// b: decrease of the limit per second of busy time, in packets.
     pub decrease_packets_per_s: f64,
-    /// The paper's t: length of the interval of observation, in seconds.
+    /// t: observation interval, in seconds.
     pub interval_s: f64,
-    /// The paper's q_min, in packets.
+    /// q_min: least limit, in packets.
     pub min_packets: u32,
-    /// The paper's q_max, in packets.
+    /// q_max: greatest limit, in packets.
     pub max_packets: u32,
-    /// When a buffer is idle.
+    /// When a buffer counts as idle.
     pub idle: Idle,
 }
 

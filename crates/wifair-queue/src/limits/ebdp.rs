@@ -3,18 +3,19 @@
 //! Source: the "emulating BDP algorithm" that `alt` I refers to: T. Li and D. Leith, "Buffer sizing for TCP flows in 802.11e
 //! WLANs", IEEE Communications Letters, 2008.
 //!
-//! Idea: at the measured mean service time a full buffer shall drain in T_max: the limit is min(T_max / T_serv + c, Q_max).
+//! Idea: a full buffer should drain within T_max at the measured mean service time: the limit is min(T_max / T_serv + c,
+//! Q_max).
 //!
 //! Interpretations:
 //! - T_serv: an exponentially weighted mean, over packets, of the time from the head of the line to the end of the last
-//!   attempt, packets that are given up included: they hold the others up as well.
+//!   attempt, packets that are given up included, since they delay the others, too.
 //! - `service_weight`: service times vary about as much as their mean, so an average of weight w wanders by √(w/2) of it.
 //!   One thousandth leaves 2 %, a packet or two of the limit, and looks back over 1,000 packets: under a second at full speed
 //!   and some seconds where the AP gets only a tenth of the air, still less than a TCP sawtooth.
-//! - `spare_packets`, the c: what comes at once beside a steady flow. A new connection's first burst is 4 segments below
+//! - `spare_packets`, the c: bursts in addition to a steady flow. A new connection's first burst is 4 segments below
 //!   1,096 bytes (RFC 5681, 3.1) and there is the one in service.
-//! - Before the first exchange nothing is known of T_serv and the limit is the port's `limit_packets`, Q_max at most.
-//! - What becomes of packets above a lowered limit is the port's `lowered_limit`.
+//! - Before the first exchange T_serv is unknown, and the limit is `limit_packets` of the transmit queue, at most Q_max.
+//! - Packets above a lowered limit: see `lowered_limit` of the transmit queue.
 //!
 //! Deviations: none known. No random draws.
 
@@ -38,13 +39,13 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// T_max: the time in which a full buffer shall drain, in milliseconds.
+    /// T_max: target time in which a full buffer drains, in ms.
     pub max_delay_ms: f64,
-    /// c: packets beyond the product of rate and delay, for bursts.
+    /// c: packets in addition to the product of rate and delay, for bursts.
     pub spare_packets: u32,
-    /// Q_max, in packets.
+    /// Q_max: greatest limit, in packets.
     pub max_packets: u32,
-    /// Weight of the newest service time in their mean, more than 0 and at most 1.
+    /// Weight of the newest service time in the moving average, more than 0, at most 1.
     pub service_weight: f64,
 }
 

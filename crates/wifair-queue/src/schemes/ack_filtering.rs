@@ -3,17 +3,18 @@
 //! Source: Balakrishnan, Padmanabhan and Katz 1999, as described in `adaptive-pushout` II and `spm-af-las` 6.1.
 //!
 //! Idea: when an ACK arrives, all earlier ACKs of its connection are removed, whether the buffer is full or not,
-//! since it says all that they said. Otherwise tail drop.
+//! since it repeats their information. Otherwise tail drop.
 //!
 //! Interpretations:
 //! - `place`: both papers speak of a "newly stored" ACK that supersedes removed ones, so it comes to the `tail`; a
 //!   busy connection's ACK may then never reach the head, which is the effect that `adaptive-pushout` IV-B blames
 //!   for timeouts. `oldest-removed` keeps the connection's turn.
-//! - `filter`: `paper` removes duplicate ACKs and ECN echoes too; `safe` spares what carries information.
+//! - `filter`: `paper` removes duplicate ACKs and ECN echoes too; `safe` keeps ACKs whose information no
+//!   later one repeats.
 //!
 //! Aggregates: as `droptail`.
 //!
-//! Deviations: none. SYN, FIN and RST are never taken for ACKs. No random draws.
+//! Deviations: none. SYN, FIN and RST do not count as ACKs. No random draws.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,7 +37,7 @@ pub const INFO: Info = Info {
 pub struct Spec {
     /// What makes a queued ACK redundant.
     pub filter: Filter,
-    /// Where the arriving ACK stands when an earlier one has been removed for it.
+    /// Where an arriving ACK is enqueued if an earlier one has been removed for it.
     pub place: Place,
 }
 

@@ -6,11 +6,11 @@
 //! dropped. An arriving ACK makes an earlier one of its connection redundant, so it enters if there is one.
 //!
 //! Interpretations:
-//! - `redundant`: which of the redundant ACKs goes. "One of" is all that the text says, and it says "randomly" where
-//!   it means that (III-A, of victims). `oldest` removes the one that the most later ACKs may repeat and leaves the
-//!   newest news; `newest` and `random` are the alternatives.
-//! - `filter`: `paper` counts every ACK with a later one behind it as redundant; `safe` spares what carries
-//!   information.
+//! - `redundant`: which of the redundant ACKs is evicted. "One of" is all that the text says, and it says "randomly" where it
+//!   means that (III-A, of victims). `oldest` removes the ACK that the most later ACKs may repeat; `newest` and `random` are
+//!   the alternatives.
+//! - `filter`: `paper` counts every ACK with a later one behind it as redundant; `safe` keeps ACKs whose
+//!   information no later one repeats.
 //!
 //! Aggregates: as `droptail`.
 //!
@@ -37,7 +37,7 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Which redundant ACK goes.
+    /// Which redundant ACK is evicted at overflow.
     pub redundant: Pick,
     /// What makes a queued ACK redundant.
     pub filter: Filter,

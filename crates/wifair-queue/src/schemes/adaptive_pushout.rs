@@ -7,22 +7,22 @@
 //! of a direction, nb those of them that have packets stored.
 //!
 //! Interpretations:
-//! - `redundant`: which redundant ACK goes; argued in `ack-pushout`.
+//! - `redundant`: which redundant ACK is evicted; see `ack-pushout`.
 //! - `count_arrival`: whether the arrival's flow counts among those stored. The text says "flows whose packets are
 //!   stored in the buffer", and the arrival is not yet: false.
 //! - `tie`: with equal shares the printed rule takes `data`.
 //! - `no_active_flows`: the share of a direction whose n is 0. Without packets stored it is 0. With some (the ACKs
 //!   of a connection that has just ended, say), `whole` takes it as 1: each flow that has packets stored is active,
-//!   whatever the monitor thinks. `none` takes 0, so its packets are spared; `unbounded` takes the quotient's limit,
-//!   so they go first.
+//!   whatever the flow monitor says. `none` takes 0, so its packets are not evicted; `unbounded` takes the quotient's limit,
+//!   so they are evicted first.
 //! - What counts as active: `active` and `idle_timeout_s` of the flow monitor.
 //! - `filter`: as in `ack-pushout`. It governs only what is removed as redundant; a victim may be any ACK.
 //!
 //! Aggregates: as `droptail`.
 //!
 //! Deviations: the rule may name a kind of which nothing is stored (data when only ACKs without a redundant one are
-//! queued and both shares are 0, or under the alternatives above); then a packet of the other kind goes, and if there
-//! is none either, the arrival is dropped. SYN, FIN, RST and non-TCP packets enter like others and are never removed.
+//! queued and both shares are 0, or under the alternatives above); then a packet of the other kind is evicted, and if there
+//! is none either, the arrival is dropped. SYN, FIN, RST and non-TCP packets are admitted like others and never evicted.
 //!
 //! Random draws: one for each victim; one more for a tie under `random`; one for each redundant ACK under `random`.
 
@@ -44,19 +44,19 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Which redundant ACK goes.
+    /// Which redundant ACK is evicted at overflow.
     pub redundant: Pick,
     /// What makes a queued ACK redundant.
     pub filter: Filter,
     /// Whether the arrival's flow counts among those with packets stored.
     pub count_arrival: bool,
-    /// What is pushed out when both directions have the same share.
+    /// What is evicted if both directions have the same share.
     pub tie: Tie,
     /// The share of a direction that has packets stored but no active flow.
     pub no_active_flows: NoActiveFlows,
 }
 
-/// What is pushed out when both directions have the same share.
+/// What is evicted when both directions have the same share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tie {

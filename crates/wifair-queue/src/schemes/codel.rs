@@ -3,18 +3,18 @@
 //! Source: K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue Management", RFC 8289,
 //! January 2018.
 //!
-//! Idea: what matters of a queue is the least wait within an interval. If packets at the head have waited longer than the
-//! target for an interval, one is dropped or marked, and the next after ever shorter times, interval/√n, until a packet
-//! has waited less.
+//! Idea: a queue is too long if its least sojourn time within an interval exceeds the target. Then a packet is dropped or
+//! marked, and further ones after decreasing times, interval/√n for the n-th, until a packet's sojourn time is below the
+//! target.
 //!
 //! Interpretations:
 //! - `target_ms`, `interval_ms`: the RFC's for the Internet at large (4.4). At an access point under load a frame exchange
 //!   takes milliseconds, which is why mac80211 has 20 ms; a target below one exchange leaves no queue at all.
-//! - `spared_bytes`: with no more than these behind the head nothing is signalled: "an MTU's worth" (5.3), which Linux takes
-//!   as 1,514, an Ethernet frame.
-//! - `signal`: what stands for a drop; see its values. The RFC leaves marking to the implementation.
+//! - `spared_bytes`: with no more bytes than this behind the head nothing is signalled: "an MTU's worth" (5.3), which Linux
+//!   takes as 1,514, an Ethernet frame.
+//! - `signal`: how congestion is signalled; see its values. The RFC leaves marking to the implementation.
 //!
-//! Aggregates: as `droptail`. CoDel judges each packet that leaves, wherever it was, by its own wait.
+//! Aggregates: as `droptail`. CoDel judges each packet that leaves, from any position, by its sojourn time.
 //!
 //! Deviations: the square root is exact, not Newton's approximation of it. A full buffer drops the arrival. No random draws.
 
@@ -39,13 +39,14 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Acceptable standing wait, in ms.
+    /// TARGET: acceptable minimum sojourn time, in ms (RFC 8289).
     pub target_ms: f64,
-    /// For how long the wait must lie above it before the first signal, in ms: about the longest usual round trip.
+    /// INTERVAL: how long sojourn times must exceed `target_ms` before the first signal, in ms, about the longest usual RTT
+    /// (RFC 8289).
     pub interval_ms: f64,
-    /// With no more IP bytes than these behind the head nothing is signalled.
+    /// An MTU, in IP bytes: with no more bytes behind the head nothing is signalled (RFC 8289, section 5.3).
     pub spared_bytes: u32,
-    /// How senders are told of congestion.
+    /// How the scheme signals congestion: by a drop, CE (RFC 3168, section 5) or ECE.
     pub signal: Signal,
 }
 

@@ -2,56 +2,57 @@
 //!
 //! Source: `dqm` III-B and Algorithm 1.
 //!
-//! Idea: ACKs and data wait in two queues under one limit. A PI controller moves a marking probability until both together
-//! are as long as keeps the queueing delay at its reference; the head of the queue whose flows have had more of the
-//! channel each is marked, CE on data, ECE on an ACK. The queue below its fair share of the channel is served; where
-//! both are, the head that goes at the higher bit rate.
+//! Idea: ACKs and data wait in two queues under one limit. A PI controller updates a marking probability so that the length of
+//! both together keeps the queueing delay at its reference. Marked is the head of the queue whose flows have used more channel
+//! time each, with CE on data and ECE on an ACK. The queue below its fair share of the channel is served; if both are below,
+//! the head with the higher data rate.
 //!
 //! Interpretations:
 //! - Equation (1) is q_ref = D_ref divided by the mean of T_pkt; the root sign in some copies of the text is a lost
 //!   overbar.
-//! - `packet_time`: what T_pkt means in it. `service`, from head of line to done, with the time for which the backoff
-//!   stands frozen: q packets that take T_pkt each wait for q T_pkt, so the delay can settle at D_ref. `channel-time`
+//! - `packet_time`: what T_pkt means in it. `service`, from head of line to the end of service, with the time for which
+//!   the backoff is frozen: q packets that take T_pkt each wait for q T_pkt, so the delay can settle at D_ref. `channel-time`
 //!   leaves the frozen time out, as the paper's list of parts may be read; the delay is then longer than D_ref by as
 //!   much as others use the channel. What adds up to T_up and T_dn is channel time in either case: the time of others
 //!   is not a flow's own.
 //! - `packet_time_weight`: of the newest sample in the moving average of T_pkt. 0.01 averages over some hundred packets,
-//!   a fraction of a second under load: enough to even out ACKs, data and backoffs, and still fast beside the
-//!   controller, which takes seconds.
-//! - `window`: what becomes of T_up and T_dn at the end of an observation window. `carry`: each direction's share, N T_fair,
-//!   is subtracted, and what it used beyond that is carried over. The text wants no direction to use more than its share
-//!   "in each observation window", and the frame that crosses a window's end, or a station's own frame, which the AP
-//!   cannot hold back, breaks that bound unless the next window pays for it. An unused share is not carried over. `clock`:
-//!   both start at 0, so that nothing is paid back. `used`: as `clock`, but a window ends when both together have reached
-//!   T_w. `carry-used`: as `carry`, with the windows of `used`; then the shares that are subtracted are as much as was used,
-//!   where channel times may add up to more than the clock, since backoffs overlap. `none`: windows do not end, as in
-//!   Algorithm 1, which has no reset; uplinks that begin late then have the channel until they have caught up. A window's length and shares are
-//!   set when it begins, from the numbers of active flows; it is at least one T_fair long.
-//! - `no_active_flows`: how T / N compares where N is 0. `unbounded`, the quotient's limit: who has no flow has no share, so
-//!   any time used is too much; no time used is none. `zero`: the direction has had nothing. `infinite`: as `unbounded`, but
-//!   0 / 0 is infinite, too.
+//!   a fraction of a second under load: enough to even out ACKs, data and backoffs, and still fast compared
+//!   with the controller, which takes seconds.
+//! - `window`: what happens to T_up and T_dn at the end of an observation window. `carry`: each direction's share, N T_fair, is
+//!   subtracted, and what it used beyond that is carried over. The text wants no direction to use more than its share "in each
+//!   observation window", and the frame that crosses a window's end, or a station's own frame, which the AP cannot hold back,
+//!   breaks that bound unless the next window pays for it. An unused share is not carried over. `clock`: both start at 0, so
+//!   that nothing is paid back. `used`: as `clock`, but a window ends when both together have reached T_w. `carry-used`: as
+//!   `carry`, with the windows of `used`; then the shares that are subtracted are as much as was used, where channel times may
+//!   add up to more than the clock, since backoffs overlap. `none`: windows do not end, as in Algorithm 1, which has no reset;
+//!   uplinks that begin late then have the channel until they have caught up. A window's length and shares are set when it
+//!   begins, from the numbers of active flows; it is at least one T_fair long.
+//! - `no_active_flows`: how T / N compares where N is 0. `unbounded`, the quotient's limit: a direction without flows has no
+//!   share, so any time used exceeds it; without time used, 0. `zero`: the direction has had nothing. `infinite`: as
+//!   `unbounded`, but 0 / 0 is infinite, too.
 //! - `empty_turn`: what is sent if the chosen queue is empty and the other is not. `other`: the head of the other, so that the
-//!   scheme is work conserving. `wait`, as printed: nothing, until the next arrival or the end of the AP's next exchange, when a
-//!   queue of ns-2 is asked again. `poll`: as `wait`, and it is also asked at every tick of the controller. The case is
-//!   frequent when only one direction has flows: T / N of the other is then 0, so with `unbounded` and `zero` its empty queue is
-//!   chosen whenever the first direction has used its share. Bit rates are compared only where there are two heads.
-//! - `opportunistic`: whether bit rates decide while both directions are below their shares, as printed. Without, every
+//!   scheme is work conserving. `wait`, as printed: nothing, until the next arrival or the end of the AP's next exchange, when
+//!   a queue of ns-2 is asked again. `poll`: as `wait`, and it is also asked at every tick of the controller. The case is
+//!   frequent when only one direction has flows: T / N of the other is then 0, so with `unbounded` and `zero` its empty queue
+//!   is chosen whenever the first direction has used its share. Data rates are compared only where there are two heads.
+//! - `opportunistic`: whether data rates decide while both directions are below their shares, as printed. Without, every
 //!   two heads count as equally fast, which shows what the rule is worth.
-//! - `equal_rates`: which queue is served when both are below their shares and both heads go at the same bit rate. `ack`
+//! - `equal_rates`: which queue is served when both are below their shares and both heads have the same data rate. `ack`
 //!   as printed; `less-time`, the one whose flows have had less of the channel each (then ACKs on a tie).
-//! - `unmarkable`: what becomes of a packet that is to be marked but cannot be (SYN, a transport without ECN, a
+//! - `unmarkable`: what happens to a packet that should be marked but is not ECN-capable (SYN, a transport without ECN, a
 //!   retransmission). `leave`: nothing, since the algorithm drops at the limit alone, and losses are what it wants to
 //!   avoid. `drop`: it is dropped, as routers do by RFC 3168.
 //! - `empty_pick`: when the queue to mark from is empty, the algorithm returns the arrival, whatever direction it is of:
 //!   `arrival` as printed, `nothing`.
 //!
-//! Aggregates: the packet whose turn it is names the station of a PPDU, which is filled by the same rule from both queues' packets for that
-//! station; their bit rates are equal. Each packet is charged its share of the PPDU's channel time, which is T_pkt, too, with `channel-time`.
-//! With `mac.aggregation.fill = "head-run"` a PPDU ends at the first packet that would leave for another station.
+//! Aggregates: the packet whose turn it is names the station of a PPDU, which is filled by the same rule from both queues'
+//! packets for that station; their data rates are equal. Each packet is charged its share of the PPDU's channel time, which is
+//! T_pkt, too, with `channel-time`. With `mac.aggregation.fill = "head-run"` a PPDU ends at the first packet that would leave
+//! for another station.
 //!
-//! Deviations: the marking probability is clamped to 0 … 1. `drop_tgt`, which Algorithm 1 reads and never sets, is taken as never set.
-//! Marking comes before the arrival is placed, as printed, where the text has it after. The controller waits for the
-//! first T_pkt. Packets that are neither data nor ACKs wait with the data, as printed, and count to no direction.
+//! Deviations: the marking probability is clamped to 0 … 1. `drop_tgt`, which Algorithm 1 reads and never sets, is taken as
+//! never set. Marking precedes the placement of the arrival, as in Algorithm 1; the text has it after. The controller waits for
+//! the first T_pkt. Packets that are neither data nor ACKs wait with the data, as printed, and count to no direction.
 //!
 //! Random draws: one for each arrival that finds room.
 
@@ -79,52 +80,52 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Queueing delay to hold, in ms.
+    /// d_ref: target queueing delay, in ms.
     pub delay_ref_ms: f64,
-    /// Weight of the present deviation from the reference length, per packet.
+    /// a: weight of the present deviation from the reference length, per packet.
     pub a: f64,
-    /// Weight of the deviation one tick before, per packet; at most `a`.
+    /// b: weight of the deviation at the previous update, per packet; at most `a`.
     pub b: f64,
-    /// Ticks of the controller's clock a second.
+    /// Sampling frequency of the controller, in Hz.
     pub frequency_hz: f64,
-    /// Channel time that is a flow's share of an observation window, in ms.
+    /// T_fair: a flow's fair share of an observation window, in ms of channel time.
     pub fair_share_ms: f64,
-    /// What T_pkt means in the reference length.
+    /// The time that T_pkt averages, from which the reference length is computed.
     pub packet_time: PacketTime,
     /// Weight of the newest sample in the moving average of T_pkt.
     pub packet_time_weight: f64,
-    /// What becomes of the channel times at the end of an observation window.
-    pub window: Window,
-    /// The channel time for each flow of a direction without active flows.
-    pub no_active_flows: NoActiveFlows,
-    /// What is sent if the queue that is to be served is empty and the other is not.
+    /// What happens to the channel times at the end of an observation window.
+    pub window: ObservationWindow,
+    /// Channel time per flow of a direction without active flows.
+    pub no_active_flows: IdleDirection,
+    /// What is sent if the queue selected for service is empty and the other is not.
     pub empty_turn: EmptyTurn,
-    /// Whether the head at the higher bit rate is served when both directions are below their shares; otherwise
-    /// `equal_rates` decides whatever their bit rates are.
+    /// Whether, with both directions below their shares, the head at the higher data rate is served; if false, `equal_rates`
+    /// decides at any data rates.
     pub opportunistic: bool,
-    /// What is served when both directions are below their shares and their heads go at the same bit rate.
+    /// What is served if both directions are below their shares and their heads have the same data rate.
     pub equal_rates: EqualRates,
-    /// What becomes of a packet that is to be marked but cannot be.
+    /// What happens to a packet that should be marked but is not ECN-capable.
     pub unmarkable: Unmarkable,
-    /// What is marked when the queue to mark from is empty.
+    /// What is marked if the queue selected for marking is empty.
     pub empty_pick: EmptyPick,
 }
 
-/// What T_pkt means in the reference length.
+/// The time that T_pkt averages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PacketTime {
-    /// From head of line to done.
+    /// From head of line to the end of service.
     #[default]
     Service,
-    /// Without the time for which the backoff stands frozen.
+    /// Without the time for which the backoff is frozen.
     ChannelTime,
 }
 
-/// What becomes of the channel times at the end of an observation window.
+/// What happens to the channel times at the end of an observation window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Window {
+pub enum ObservationWindow {
     /// Each direction's fair share is subtracted and the rest carried over. A window ends when as much time has passed as
     /// the fair shares of all flows together.
     #[default]
@@ -142,7 +143,7 @@ pub enum Window {
 /// The channel time for each flow of a direction without active flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum NoActiveFlows {
+pub enum IdleDirection {
     /// Greater than any other if any was used, else nothing.
     #[default]
     Unbounded,
@@ -208,8 +209,8 @@ impl Default for Spec {
             fair_share_ms: 5.0,
             packet_time: PacketTime::default(),
             packet_time_weight: 0.01,
-            window: Window::default(),
-            no_active_flows: NoActiveFlows::default(),
+            window: ObservationWindow::default(),
+            no_active_flows: IdleDirection::default(),
             empty_turn: EmptyTurn::default(),
             opportunistic: true,
             equal_rates: EqualRates::default(),
@@ -310,22 +311,22 @@ impl Dqm {
     fn turn_window(&mut self, cx: &Cx) {
         let passed = cx.now - self.window_since;
         let over = match self.spec.window {
-            Window::Carry | Window::Clock => passed >= self.window_length,
-            Window::Used | Window::CarryUsed => self.used[0] + self.used[1] >= self.window_length,
-            Window::None => false,
+            ObservationWindow::Carry | ObservationWindow::Clock => passed >= self.window_length,
+            ObservationWindow::Used | ObservationWindow::CarryUsed => self.used[0] + self.used[1] >= self.window_length,
+            ObservationWindow::None => false,
         };
         if !over {
             return;
         }
         match self.spec.window {
-            Window::Carry => {
+            ObservationWindow::Carry => {
                 // Windows follow each other without a gap; those in which nothing happened are settled with the same shares.
                 let windows = passed / self.window_length;
                 self.settle(windows);
                 self.window_since += self.window_length * windows;
             }
-            Window::CarryUsed => self.settle(1),
-            Window::Clock | Window::Used | Window::None => {
+            ObservationWindow::CarryUsed => self.settle(1),
+            ObservationWindow::Clock | ObservationWindow::Used | ObservationWindow::None => {
                 self.used = [Time::ZERO; 2];
                 self.window_since = cx.now;
             }
@@ -349,9 +350,9 @@ impl Dqm {
     fn per_flow(&self, side: Side, flows: [u32; 2]) -> [u64; 2] {
         let used = self.used[side as usize].as_ns();
         match (used, flows[side as usize], self.spec.no_active_flows) {
-            (_, 0, NoActiveFlows::Infinite) => [1, 0],
-            (0, _, _) | (_, 0, NoActiveFlows::Zero) => [0, 1],
-            (_, 0, NoActiveFlows::Unbounded) => [1, 0],
+            (_, 0, IdleDirection::Infinite) => [1, 0],
+            (0, _, _) | (_, 0, IdleDirection::Zero) => [0, 1],
+            (_, 0, IdleDirection::Unbounded) => [1, 0],
             (used, flows, _) => [used, flows.into()],
         }
     }

@@ -4,8 +4,8 @@
 //!
 //! Idea: an arrival that finds the buffer full is dropped. Nothing else ever is.
 //!
-//! Aggregates: the packet at the head names the station of a PPDU, which is filled with that station's packets in the order of the queue
-//! (`mac.aggregation.fill`).
+//! Aggregates: the packet at the head names the station of a PPDU, which is filled with that station's packets in the order of
+//! the queue (`mac.aggregation.fill`).
 //!
 //! No random draws.
 

@@ -5,26 +5,27 @@
 //! (`net/sched/sch_fq_codel.c`, as of 5.4).
 //!
 //! Idea: packets are hashed by their 5-tuple into queues, which take turns of a quantum of bytes (deficit round robin). A
-//! queue that had nothing is new and has its first turn before the old ones, so that sparse flows do not wait. CoDel works at
-//! each queue; at a full buffer the longest loses half of it, from its head.
+//! queue that was empty is new and has its first turn before the old ones, so sparse flows do not wait. CoDel acts on each
+//! queue. At overflow the longest queue loses half of its packets or bytes, from its head.
 //!
 //! Interpretations:
-//! - `queues`, `quantum_bytes`, `target_ms`, `interval_ms`, `spared_bytes`, `drop_batch_packets`: defaults as in Linux (RFC 8290,
-//!   5.2). So are the limits: `limit_bytes`, and 10,240 packets for the port's `limit_packets` if nothing else is asked for.
+//! - `queues`, `quantum_bytes`, `target_ms`, `interval_ms`, `spared_bytes`, `drop_batch_packets`: defaults as in Linux (RFC
+//!   8290, 5.2). So are the limits: `limit_bytes`, and 10,240 packets for `limit_packets` of the transmit queue unless it is
+//!   set.
 //! - `signal`: `mark` as in Linux, where ECN is on.
 //! - `ack_filter`: not part of FQ-CoDel. CAKE's filter on its queues; see its values. What is redundant is what `safe` calls so
 //!   in `ack-filtering`.
 //!
 //! Deviations. CoDel looks at the bytes behind the head in its own queue, as RFC 8289 has it; Linux at those of all queues, so
 //! that a single packet of a queue may be dropped there. `limit_bytes` counts IP bytes, Linux the memory of the packets, which
-//! is about half as much again. Room is made before the arrival is placed, counting it where it would be; what goes is the
-//! same, but for an arrival that is itself among it, which Linux places and drops. An ACK filter is set off by pure ACKs alone,
-//! CAKE's by data with an ACK as well.
+//! is about half as much again. Overflow drops happen before the arrival is enqueued, with its bytes counted in its queue. The
+//! same packets are dropped as in Linux; an arrival that would be dropped is refused. Only pure ACKs trigger the ACK filter;
+//! CAKE's is also triggered by data with an ACK.
 //!
-//! Aggregates: the queue whose turn it is names the station of a PPDU, which is filled from the queues with a packet for that station at
-//! their heads, in the order in which their turns would come. What a queue sends before its turn is charged to its deficit, so it
-//! waits for as many rounds afterwards: flows share the bytes as without aggregation. CoDel works at each packet that leaves. With
-//! `mac.aggregation.fill = "head-run"` or `"driver-queue"` queues strictly take turns, as a qdisc has it.
+//! Aggregates: the queue whose turn it is names the station of a PPDU, which is filled from the queues with a packet for that
+//! station at their heads, in the order in which their turns would come. What a queue sends before its turn is charged to its
+//! deficit, so it waits for as many rounds afterwards: flows share the bytes as without aggregation. CoDel works at each packet
+//! that leaves. With `mac.aggregation.fill = "head-run"` or `"driver-queue"` queues strictly take turns, as a qdisc has it.
 //!
 //! Random draws: six at the first arrival, the keys of the hash.
 
@@ -33,12 +34,12 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError};
 
 use super::codel;
-use crate::ack_filter::Thinning;
+use crate::ack_filter::AckFilter;
 use crate::buffer::{Arrival, Buffer, DequeuedPacket, Indexes, Placed};
 use crate::check;
 use crate::codel::CodelSettings;
 use crate::congestion::Signal;
-use crate::fair_queue::{Batch, FairQueue, FairQueueSettings};
+use crate::fair_queue::{DropBatch, FairQueue, FairQueueSettings, Tin};
 use crate::scheme::{Cx, Scheme};
 use crate::words::Grant;
 
@@ -52,24 +53,24 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Number of queues that flows are hashed into, 1 to 65536.
+    /// Number of queues into which flows are hashed, 1 to 65536 (RFC 8290, section 5.2).
     pub queues: u32,
-    /// IP bytes that a queue may send in its turn.
+    /// Quantum: IP bytes that a queue may send per turn (RFC 8290, section 5.2).
     pub quantum_bytes: u32,
-    /// Acceptable standing wait, in ms.
+    /// TARGET: acceptable minimum sojourn time, in ms (RFC 8289).
     pub target_ms: f64,
-    /// For how long the wait must lie above it before the first signal, in ms.
+    /// INTERVAL: how long sojourn times must exceed `target_ms` before the first signal, in ms (RFC 8289).
     pub interval_ms: f64,
-    /// With no more IP bytes than these behind a queue's head nothing is signalled there.
+    /// An MTU, in IP bytes: with no more bytes behind the head of a queue nothing is signalled there (RFC 8289, section 5.3).
     pub spared_bytes: u32,
-    /// How senders are told of congestion.
+    /// How the scheme signals congestion: by a drop, CE (RFC 3168, section 5) or ECE.
     pub signal: Signal,
-    /// Greatest number of IP bytes in the buffer, beside the limit in packets.
+    /// Limit of the buffer in IP bytes, in addition to the limit in packets.
     pub limit_bytes: u32,
-    /// How many packets of the longest queue go at once at most when there is no room.
+    /// Greatest number of packets dropped at once from the longest queue at overflow.
     pub drop_batch_packets: u32,
-    /// Whether redundant ACKs are taken out of their queue.
-    pub ack_filter: Thinning,
+    /// ACK filter of CAKE: whether redundant ACKs are removed from their queue.
+    pub ack_filter: AckFilter,
 }
 
 impl Default for Spec {
@@ -84,7 +85,7 @@ impl Default for Spec {
             signal,
             limit_bytes: 32 << 20,
             drop_batch_packets: 64,
-            ack_filter: Thinning::default(),
+            ack_filter: AckFilter::default(),
         }
     }
 }
@@ -102,7 +103,7 @@ impl Spec {
                 buckets: self.queues,
                 quantum_bytes: self.quantum_bytes,
                 limit_bytes: self.limit_bytes.into(),
-                batch: Batch::HalfTheBytes,
+                batch: DropBatch::HalfTheBytes,
                 batch_packets: self.drop_batch_packets,
                 overflow_counts: true,
                 ack_filter: self.ack_filter,
@@ -124,8 +125,8 @@ pub struct FqCodel {
     queues: FairQueue,
 }
 
-/// The only member: all queues take turns in one round.
-const ALL: usize = 0;
+/// The only tin: all queues take turns in one round.
+const ALL: Tin = 0;
 
 impl Scheme for FqCodel {
     fn needs(&self) -> Indexes {
@@ -138,7 +139,7 @@ impl Scheme for FqCodel {
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
         if buffer.is_idle() {
-            self.queues.rest(ALL);
+            self.queues.deactivate(ALL);
         }
         self.queues.enqueue(arrival, ALL, buffer, cx)
     }

@@ -3,23 +3,24 @@
 //! Source: `spm-af-las` 6.2, after Rai, Urvoy-Keller and Biersack 2003.
 //!
 //! Idea: the packet of the flow that has attained the least service leaves first. At a full buffer the packet that would
-//! leave last is lost: the one at the end of that order, or the arrival if it belongs behind it.
+//! leave last is lost: the last in that order, or the arrival if it would be behind it.
 //!
 //! Interpretations. A packet is given its key when it arrives and keeps it; among equal keys it is first in, first out.
-//! - `key`: the paper says both that "the router uses a counter to keep track of the amount of service attained by a flow"
-//!   and that a packet is inserted "according to its sequence number". The default is the `sequence` number, counted from
-//!   the flow's first: the sentence on the implementation says so, and an ns-2 packet carries it ready. A packet that is
-//!   sent again then has its old place and overtakes. `served` counts a flow's packets as they leave for the MAC,
-//!   `arrived` as they are let in (what is pushed out is taken off again).
-//! - `acks`: an uplink flow has only ACKs here. By `acknowledged` data they stand for the service that the flow has attained
-//!   in its own direction, so that uplink and downlink flows can be compared (in ns-2 the ACK's sequence number is what it
-//!   acknowledges). By their `own` size they hardly attain any and nearly always go first.
-//! - `unit`: the paper counts in packets (its threshold is "50 packets"). In `bytes` of the IP packet an ACK weighs little.
+//! - `key`: the paper says both that "the router uses a counter to keep track of the amount of service attained by a flow" and
+//!   that a packet is inserted "according to its sequence number". The default is the `sequence` number, counted from the
+//!   flow's first: the sentence on the implementation says so, and an ns-2 packet carries it. A retransmitted packet then has
+//!   its former position and overtakes others. `served` counts a flow's packets as they leave for the MAC, `arrived` as they
+//!   are enqueued (evicted packets are subtracted again).
+//! - `acks`: an uplink flow has only ACKs here. With `acknowledged` the data that they acknowledge counts as the service of the
+//!   flow, so uplink and downlink flows can be compared (in ns-2 the ACK's sequence number is what it acknowledges). With `own`
+//!   their size counts: they attain little service and are nearly always served first.
+//! - `unit`: the paper counts in packets (its threshold is "50 packets"). In `bytes` of the IP packet an ACK counts little.
 //! - `forget_after_s`: when a flow's service is forgotten. The paper does not say; by default only when the flow monitor
-//!   forgets the flow (`ap.flows.idle_timeout_s`), since every connection has a 5-tuple of its own and starts anew anyway.
+//!   forgets the flow (`ap.flows.idle_timeout_s`), since every connection has a separate 5-tuple and starts from zero anyway.
 //!
-//! Aggregates: the first packet in the order of keys names the station of a PPDU, which is filled with that station's packets in the same
-//! order. With `mac.aggregation.fill = "head-run"` it ends at the first packet that would leave for another station.
+//! Aggregates: the first packet in the order of keys names the station of a PPDU, which is filled with that station's packets
+//! in the same order. With `mac.aggregation.fill = "head-run"` it ends at the first packet that would leave for another
+//! station.
 //!
 //! Deviations: none known. SYN and FIN are packets like any other. No random draws.
 
@@ -41,32 +42,32 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// What a packet's place in the order is taken from.
-    pub key: Key,
-    /// What service is counted in.
+    /// What a packet's position in the order of service depends on.
+    pub key: LasKey,
+    /// Unit of attained service.
     pub unit: Unit,
-    /// What an ACK stands for.
+    /// How much attained service an ACK adds to its flow.
     pub acks: AckService,
-    /// How many bytes of payload make a packet, where sequence and acknowledgement numbers are counted in packets.
+    /// TCP payload per packet, in bytes, by which sequence and acknowledgement numbers are converted into packets.
     pub packet_bytes: u32,
-    /// A flow of which nothing has come for this time, in seconds, starts from nothing; none for never.
+    /// Silence after which a flow starts again from zero attained service, in seconds; never if absent.
     pub forget_after_s: Option<f64>,
 }
 
 /// What a packet's key is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Key {
-    /// Its own sequence number, counted from the flow's first.
+pub enum LasKey {
+    /// Its sequence number, counted from the first of the flow.
     #[default]
     Sequence,
-    /// What had left of its flow when it arrived.
+    /// Packets (or bytes) of its flow dequeued before it arrived.
     Served,
-    /// What had been let in of its flow before it, but for what was pushed out.
+    /// Packets (or bytes) of its flow enqueued before it and not evicted.
     Arrived,
 }
 
-/// What service is counted in.
+/// Unit of attained service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
@@ -84,14 +85,14 @@ pub enum AckService {
     /// The data that it acknowledges.
     #[default]
     Acknowledged,
-    /// Itself, as any packet.
+    /// Its size, as for any packet.
     Own,
 }
 
 impl Default for Spec {
     fn default() -> Spec {
         Spec {
-            key: Key::default(),
+            key: LasKey::default(),
             unit: Unit::default(),
             acks: AckService::default(),
             packet_bytes: 1460,
@@ -121,12 +122,12 @@ impl Spec {
 
 /// Progress of a 32-bit number, which wraps, from its first value.
 #[derive(Clone, Copy, Debug, Default)]
-struct Progress {
+struct SequenceProgress {
     /// The greatest number so far, and its distance from the first.
     greatest: Option<(u32, u64)>,
 }
 
-impl Progress {
+impl SequenceProgress {
     /// Distance of `number` from the first; 0 for numbers before the first.
     fn of(&mut self, number: u32) -> u64 {
         let Some((greatest, far)) = self.greatest else {
@@ -144,9 +145,9 @@ impl Progress {
 
 /// Service state of a flow.
 #[derive(Clone, Copy, Debug, Default)]
-struct Flow {
-    sequence: Progress,
-    acknowledgement: Progress,
+struct FlowService {
+    sequence: SequenceProgress,
+    acknowledgement: SequenceProgress,
     /// In bytes; a packet counts as `packet_bytes` where the unit is packets.
     attained: u64,
     /// Its first packet since it was last forgotten.
@@ -159,7 +160,7 @@ pub struct Las {
     forget_after: Time,
     /// All keys from this value on are equal.
     threshold: u64,
-    flows: Vec<Flow>,
+    flows: Vec<FlowService>,
 }
 
 impl Las {
@@ -177,16 +178,16 @@ impl Las {
     fn key(&mut self, arrival: &Arrival, now: Time) -> u64 {
         let index = arrival.flow().index();
         if index >= self.flows.len() {
-            self.flows.resize(index + 1, Flow::default());
+            self.flows.resize(index + 1, FlowService::default());
         }
         let flow = &mut self.flows[index];
         if now - flow.last_seen >= self.forget_after {
-            *flow = Flow { since: now, ..Flow::default() };
+            *flow = FlowService { since: now, ..FlowService::default() };
         }
         flow.last_seen = now;
         let attained = match self.spec.key {
-            Key::Sequence => self.position(arrival.packet(), index),
-            Key::Served | Key::Arrived => self.flows[index].attained,
+            LasKey::Sequence => self.position(arrival.packet(), index),
+            LasKey::Served | LasKey::Arrived => self.flows[index].attained,
         };
         let in_unit = match self.spec.unit {
             Unit::Packets => attained / u64::from(self.spec.packet_bytes),
@@ -225,8 +226,8 @@ impl Las {
         }
     }
 
-    fn let_in(&mut self, arrival: &Arrival) {
-        if self.spec.key == Key::Arrived {
+    fn count_arrival(&mut self, arrival: &Arrival) {
+        if self.spec.key == LasKey::Arrived {
             let service = self.service(arrival.packet(), arrival.class(), arrival.flow());
             self.flows[arrival.flow().index()].attained += service;
         }
@@ -234,9 +235,9 @@ impl Las {
 
     /// Subtracts what was counted on arrival. Data acknowledged by an ACK stays counted: the next ACK acknowledges it again,
     /// and only newly acknowledged data counts.
-    fn pushed_out(&mut self, buffer: &Buffer, slot: SlotId) {
+    fn count_eviction(&mut self, buffer: &Buffer, slot: SlotId) {
         let says_again = buffer[slot].class == Class::Ack && self.spec.acks == AckService::Acknowledged;
-        if self.spec.key != Key::Arrived || says_again {
+        if self.spec.key != LasKey::Arrived || says_again {
             return;
         }
         let size = self.size(&buffer[slot].packet);
@@ -259,14 +260,14 @@ impl Scheme for Las {
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
         let key = self.key(&arrival, cx.now);
         if !buffer.is_full() {
-            self.let_in(&arrival);
-            return buffer.append_keyed(arrival, key);
+            self.count_arrival(&arrival);
+            return buffer.append(arrival.with_key(key));
         }
         match buffer.keys().last() {
             Some(last) if buffer.keys().key(last) > key => {
-                self.pushed_out(buffer, last);
-                self.let_in(&arrival);
-                buffer.push_out_keyed(last, Eviction::Victim, arrival, key)
+                self.count_eviction(buffer, last);
+                self.count_arrival(&arrival);
+                buffer.push_out(last, Eviction::Victim, arrival.with_key(key))
             }
             _ => buffer.refuse(arrival, Refusal::TailDrop),
         }
@@ -278,7 +279,7 @@ impl Scheme for Las {
             first = buffer.first_admitted_by_key(grant)?;
         }
         let departure = buffer.may_go(first, grant).then(|| buffer.release(first))?;
-        if self.spec.key == Key::Served {
+        if self.spec.key == LasKey::Served {
             let service = self.service(&departure.packet, departure.class, departure.flow);
             self.flows[departure.flow.index()].attained += service;
         }
@@ -288,14 +289,14 @@ impl Scheme for Las {
     fn evict_excess(&mut self, buffer: &mut Buffer) {
         for _ in 0..buffer.excess() {
             let last = buffer.keys().last().expect("the excess is queued");
-            self.pushed_out(buffer, last);
+            self.count_eviction(buffer, last);
             buffer.evict(last, Eviction::Victim);
         }
     }
 
     fn on_forgotten(&mut self, flow: FlowId) {
         if let Some(flow) = self.flows.get_mut(flow.index()) {
-            *flow = Flow::default();
+            *flow = FlowService::default();
         }
     }
 }

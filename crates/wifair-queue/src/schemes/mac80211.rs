@@ -1,35 +1,36 @@
 //! mac80211: the queues of a Linux access point.
 //!
 //! Source: Linux, `net/mac80211/tx.c`, `net/mac80211/sta_info.c` and `include/net/fq_impl.h`, as of 2026; T. Høiland-Jørgensen,
-//! M. Kazior, D. Täht, P. Hurtig, A. Brunstrom, "Ending the Anomaly: Achieving Low Latency and Airtime Fairness in WiFi", USENIX
-//! ATC 2017.
+//! M. Kazior, D. Täht, P. Hurtig, A. Brunstrom, "Ending the Anomaly: Achieving Low Latency and Airtime Fairness in WiFi",
+//! USENIX ATC 2017.
 //!
-//! Idea: every station has FQ-CoDel queues of its own out of one set of hashed ones. Stations take turns by the airtime that they
-//! use, both ways; who begins anew goes first. At a full buffer the longest queue of all loses half of it, 32 packets at most,
-//! from its head.
+//! Idea: every station has FQ-CoDel queues, taken from one set of hashed queues. Stations take turns by the airtime that they
+//! use, uplink and downlink; a station that was inactive goes first. At overflow the longest queue of all loses half of its
+//! packets, at most 32, from its head.
 //!
 //! Interpretations:
-//! - `queues`, `quantum_bytes`, `target_ms`, `interval_ms`, `limit_bytes`, `drop_batch_packets`: the kernel's. So is the limit of 8,192
-//!   packets, for the port's `limit_packets` if nothing else is asked for. Drivers for old hardware (before VHT) have 4 MiB.
-//!   CoDel spares only a packet with nothing behind it, since the kernel leaves its MTU at 0 here.
-//! - `airtime_quantum_us`: the default weight of a station; `active_for_ms`: for how long after it had packets queued a station is
-//!   charged, and if in debt keeps its place without any (since 6.0).
-//! - `charge`: `airtime` is what frames, MAC ACKs and failed attempts occupy, as drivers report it; `channel-time` adds interframe
-//!   spaces and backoff, which nobody else can use either.
-//! - `slow_station_rule`: from 2016 until it was reverted in 2025, a station whose expected throughput was under 6 Mbps times the
-//!   number of associated stations had a target of 50 ms, an interval of 300 ms, and no ECN. The kernel asks its rate control for
-//!   that throughput; here it is the link's data rate, so fewer stations count as slow than there.
+//! - `queues`, `quantum_bytes`, `target_ms`, `interval_ms`, `limit_bytes`, `drop_batch_packets`: the kernel's. So is the limit
+//!   of 8,192 packets, for `limit_packets` of the transmit queue unless it is set. Drivers for old hardware (before VHT) have 4
+//!   MiB. CoDel spares only a packet with nothing behind it, since the kernel leaves its MTU at 0 here.
+//! - `airtime_quantum_us`: the default weight of a station; `active_for_ms`: for how long after it had packets queued a station
+//!   is charged, and if in debt keeps its place without any (since 6.0).
+//! - `charge`: `airtime` is what frames, MAC ACKs and failed attempts occupy, as drivers report it; `channel-time` adds
+//!   interframe spaces and backoff, which nobody else can use either.
+//! - `slow_station_rule`: from 2016 until it was reverted in 2025, a station whose expected throughput was under 6 Mbps times
+//!   the number of associated stations had a target of 50 ms, an interval of 300 ms, and no ECN. The kernel asks its rate
+//!   control for that throughput; here it is the link's data rate, so fewer stations count as slow than there.
 //! - `ack_filter`: not in the kernel; see `fq-codel`.
 //!
-//! Deviations. Under EDCA the AP's categories have a port each, with limits and queues of its own, unless `mac.edca.share_port` is set;
-//! the kernel has one set of both for all, as then. Turns and airtime are each category's own in any case. A station's own frames are charged as the AP
-//! receives them, without attempts that it did not hear. `limit_bytes` counts IP bytes, the kernel memory. As in `fq-codel`, room
-//! is made before the arrival is placed. Only pure ACKs set off the ACK filter.
-//! Block Ack Requests are charged to nobody. Airtime queue limits are part of what lies below the scheme
-//! (`ap.hardware = "firmware"`), so `aql` is refused here.
+//! Deviations. Under EDCA each category of the AP has a transmit queue with a separate limit and separate hashed queues. The
+//! kernel shares limits and queues among all categories, as `mac.edca.share_port` does. Turns and airtime are always per
+//! category. A station's uplink frames are charged as the AP receives them, without transmissions that it did not receive.
+//! `limit_bytes` counts IP bytes, the kernel memory. As in `fq-codel`, overflow drops happen before the arrival is enqueued,
+//! and only pure ACKs trigger the ACK filter. Block Ack Requests are not charged. Airtime queue limits are part of what lies
+//! below the scheme (`ap.hardware = "firmware"`), so `aql` is refused here.
 //!
-//! Aggregates: it names the station of each PPDU, one with packets queued or with MPDUs to send again, as the driver asks it to, unless the firmware serves
-//! stations in turns by itself. A station is charged its share of each PPDU when the MPDU is acknowledged or given up.
+//! Aggregates: it names the station of each PPDU, one with packets queued or with MPDUs to send again, as the driver asks it
+//! to, unless the firmware serves stations in turns by itself. A station is charged its share of each PPDU when the MPDU is
+//! acknowledged or given up.
 //!
 //! Random draws: six at the first arrival, the keys of the hash.
 
@@ -38,13 +39,13 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Ac, Info, SpecError, StationId, Time};
 
 use super::codel;
-use crate::ack_filter::Thinning;
+use crate::ack_filter::AckFilter;
 use crate::airtime::AirtimeRoundRobin;
 use crate::buffer::{Arrival, Buffer, DequeuedPacket, Indexes, Placed};
 use crate::check;
 use crate::codel::CodelSettings;
 use crate::congestion::Signal;
-use crate::fair_queue::{Batch, FairQueue, FairQueueSettings, Member};
+use crate::fair_queue::{DropBatch, FairQueue, FairQueueSettings, Tin};
 use crate::scheme::{Cx, Hooks, Scheme};
 use crate::words::{Exchange, Grant, Reception};
 
@@ -58,30 +59,30 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Number of queues that flows are hashed into, for all stations together, 1 to 65536.
+    /// Number of queues into which the flows of all stations are hashed, 1 to 65536.
     pub queues: u32,
-    /// IP bytes that a queue may send in its turn among those of its station.
+    /// Quantum: IP bytes that a queue may send per turn among those of its station.
     pub quantum_bytes: u32,
-    /// Acceptable standing wait, in ms.
+    /// TARGET: acceptable minimum sojourn time, in ms (RFC 8289).
     pub target_ms: f64,
-    /// For how long the wait must lie above it before the first signal, in ms.
+    /// INTERVAL: how long sojourn times must exceed `target_ms` before the first signal, in ms (RFC 8289).
     pub interval_ms: f64,
-    /// How senders are told of congestion.
+    /// How the scheme signals congestion: by a drop, CE (RFC 3168, section 5) or ECE.
     pub signal: Signal,
-    /// Whether slow stations get another target and interval, as from 2016 to 2025.
+    /// Whether slow stations get a longer target and interval and no ECN, as in Linux from 2016 to 2025.
     pub slow_station_rule: bool,
-    /// Airtime that a station may use in its turn, in µs.
+    /// Airtime that a station may use per turn, in µs.
     pub airtime_quantum_us: f64,
-    /// What a station is charged for a frame to it or from it.
+    /// The time that a station is charged for a frame to it or from it.
     pub charge: Charge,
-    /// For how long after it last had packets queued a station is charged, in ms.
+    /// How long after it last had packets queued a station is still charged, in ms.
     pub active_for_ms: f64,
-    /// Greatest number of IP bytes in the buffer, beside the limit in packets.
+    /// Limit of the buffer in IP bytes, in addition to the limit in packets.
     pub limit_bytes: u32,
-    /// How many packets of the longest queue go at once at most when there is no room.
+    /// Greatest number of packets dropped at once from the longest queue at overflow.
     pub drop_batch_packets: u32,
-    /// Whether redundant ACKs are taken out of their queue.
-    pub ack_filter: Thinning,
+    /// ACK filter of CAKE: whether redundant ACKs are removed from their queue.
+    pub ack_filter: AckFilter,
     /// Airtime queue limits: false, since they are part of what lies below the scheme (`ap.hardware = "firmware"`).
     pub aql: bool,
 }
@@ -90,10 +91,10 @@ pub struct Spec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Charge {
-    /// What its attempts and MAC ACKs occupy.
+    /// The time for which its transmissions and their MAC ACKs occupy the medium.
     #[default]
     Airtime,
-    /// The interframe spaces and backoffs before them as well.
+    /// In addition, the interframe spaces and backoffs before them.
     ChannelTime,
 }
 
@@ -111,7 +112,7 @@ impl Default for Spec {
             active_for_ms: 100.0,
             limit_bytes: 16 << 20,
             drop_batch_packets: 32,
-            ack_filter: Thinning::default(),
+            ack_filter: AckFilter::default(),
             aql: false,
         }
     }
@@ -134,7 +135,7 @@ impl Spec {
                 buckets: self.queues,
                 quantum_bytes: self.quantum_bytes,
                 limit_bytes: self.limit_bytes.into(),
-                batch: Batch::HalfThePackets,
+                batch: DropBatch::HalfThePackets,
                 batch_packets: self.drop_batch_packets,
                 overflow_counts: false,
                 ack_filter: self.ack_filter,
@@ -163,13 +164,13 @@ pub struct Mac80211 {
     codel: CodelSettings,
     slow_station_rule: bool,
     charge: Charge,
-    /// A station's packets of a category belong to one member.
+    /// A station's packets of a category belong to one tin.
     queues: FairQueue,
     /// By category.
     stations: [AirtimeRoundRobin; 4],
 }
 
-fn member(station: StationId, ac: Ac) -> Member {
+fn tin(station: StationId, ac: Ac) -> Tin {
     4 * station.index() + ac as usize
 }
 
@@ -196,14 +197,14 @@ impl Mac80211 {
         cx: &Cx,
     ) -> Option<DequeuedPacket> {
         let codel = self.codel(station, cx);
-        self.queues.dequeue(member(station, grant.ac), &codel, grant, buffer, cx)
+        self.queues.dequeue(tin(station, grant.ac), &codel, grant, buffer, cx)
     }
 
     /// Handles a dequeue attempt that found nothing: pays off debts and empties the lists.
-    fn rest(&mut self) {
+    fn deactivate(&mut self) {
         for (stations, ac) in self.stations.iter_mut().zip(Ac::ALL) {
             while let Some(station) = stations.next(|_| true) {
-                self.queues.rest(member(station, ac));
+                self.queues.deactivate(tin(station, ac));
                 stations.leave();
             }
         }
@@ -229,10 +230,10 @@ impl Scheme for Mac80211 {
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
         if buffer.is_idle() {
-            self.rest();
+            self.deactivate();
         }
         let (station, ac) = (arrival.station(), arrival.ac());
-        let placed = self.queues.enqueue(arrival, member(station, ac), buffer, cx);
+        let placed = self.queues.enqueue(arrival, tin(station, ac), buffer, cx);
         self.stations[ac as usize].wake(station, cx.now);
         placed
     }
@@ -245,7 +246,7 @@ impl Scheme for Mac80211 {
             let station = self.stations[grant.ac as usize].next(|station| grant.admits(station))?;
             let departure = self.dequeue_for(station, grant, buffer, cx);
             let stations = &mut self.stations[grant.ac as usize];
-            if self.queues.backlog(member(station, grant.ac)) > 0 {
+            if self.queues.backlog(tin(station, grant.ac)) > 0 {
                 stations.stay(cx.now);
                 return departure;
             }
@@ -266,7 +267,7 @@ impl Scheme for Mac80211 {
         let stations = &mut self.stations[grant.ac as usize];
         loop {
             let station = stations.next(|station| grant.admits(station) || is_pending(station))?;
-            if self.queues.backlog(member(station, grant.ac)) > 0 || is_pending(station) {
+            if self.queues.backlog(tin(station, grant.ac)) > 0 || is_pending(station) {
                 stations.stay(cx.now);
                 return Some(station);
             }

@@ -3,14 +3,14 @@
 //! Source: C. Hollot, V. Misra, D. Towsley, W. Gong, "On designing improved controllers for AQM routers supporting TCP
 //! flows", INFOCOM 2001; the equation as in `dqm`, Algorithm 1.
 //!
-//! Idea: a controller on its own clock moves a probability until the queue stands at its reference; an arrival is
-//! dropped or marked with that probability.
+//! Idea: a controller periodically updates a probability so that the queue length approaches a reference. An arrival is dropped
+//! or marked with that probability.
 //!
 //! Interpretations:
-//! - `a`, `b`, `frequency_hz`: those that `dqm` prints in Table II.
-//! - `reference_packets`: the length to hold. 20 packets are about the 50 ms that `dqm` aims at, at the 400 packets a
+//! - `a`, `b`, `frequency_hz`: as in `dqm`, Table II.
+//! - `reference_packets`: the target length. 20 packets are about the 50 ms that `dqm` aims at, at the 400 packets per
 //!   second that an AP of 802.11b sends under load.
-//! - `signal`: what stands for a mark; see its values. An ACK has no ECN-capable transport by RFC 3168, so under `mark`
+//! - `signal`: how congestion is signalled; see its values. An ACK has no ECN-capable transport by RFC 3168, so under `mark`
 //!   it is dropped as any packet of a transport without ECN.
 //!
 //! Aggregates: as `droptail`.
@@ -40,15 +40,15 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Weight of the present deviation from the reference, per packet.
+    /// a: weight of the present deviation from `reference_packets`, per packet.
     pub a: f64,
-    /// Weight of the deviation one tick before, per packet; at most `a`.
+    /// b: weight of the deviation at the previous update, per packet; at most `a`.
     pub b: f64,
-    /// Ticks of the controller's clock a second.
+    /// Sampling frequency of the controller, in Hz.
     pub frequency_hz: f64,
-    /// Queue length to hold, in packets.
+    /// q_ref: target queue length, in packets.
     pub reference_packets: f64,
-    /// How senders are told of congestion.
+    /// How the scheme signals congestion: by a drop, CE (RFC 3168, section 5) or ECE.
     pub signal: Signal,
 }
 

@@ -1,26 +1,28 @@
 //! PIE: proportional integral controller, enhanced.
 //!
-//! Source: R. Pan, P. Natarajan, F. Baker, G. White, "Proportional Integral Controller Enhanced (PIE): A Lightweight Control Scheme
-//! to Address the Bufferbloat Problem", RFC 8033, February 2017. (`pi` is another scheme, the controller of Hollot et al.)
+//! Source: R. Pan, P. Natarajan, F. Baker, G. White, "Proportional Integral Controller Enhanced (PIE): A Lightweight Control
+//! Scheme to Address the Bufferbloat Problem", RFC 8033, February 2017. (`pi` is another scheme, the controller of Hollot et
+//! al.)
 //!
-//! Idea: a controller on its own clock moves a probability by how far the queueing delay is from its target and how fast it
-//! changes, in smaller steps while the probability is small. An arrival is dropped or marked with that probability, but not in a
-//! burst that follows calm, nor while delay and queue are small.
+//! Idea: a controller periodically updates a probability, by the queueing delay's deviation from its target and by its change
+//! since the last update. Updates are smaller while the probability is small. An arrival is dropped or marked with that
+//! probability, but not during a burst after a quiet period, nor while delay and queue are small.
 //!
 //! Interpretations:
 //! - `target_ms`, `update_ms`, `alpha_per_s`, `beta_per_s`, `max_burst_ms`: the RFC's (4.2 to 4.4).
-//! - `mean_packet_bytes`: an arrival that finds two of these or less enters in any case. The RFC gives no number; 1,500, a full-size
-//!   packet, as Linux has it.
+//! - `mean_packet_bytes`: an arrival that finds at most twice as many bytes queued is always admitted. The RFC gives no number;
+//!   1,500, a full-size packet, as Linux has it.
 //! - `signal`, `mark_up_to`: an ECN-capable packet is marked while the probability is at most 0.1, and dropped above (5.1).
-//! - `derandomize`: the signals are spread (5.4): none until the probabilities of the arrivals since the last one add up to 0.85, one
-//!   for sure at 8.5. `cap_steps`: from a probability of 0.1 on it grows by 0.02 in a step at most (5.5). The RFC calls both
-//!   optional; Linux does both.
-//! - The delay is that of the last packet that left, by time stamps (the RFC's second way, 4.3), and none once the queue is empty.
+//! - `derandomize`: signals are spaced more evenly (5.4): none until the probabilities of the arrivals since the last one add
+//!   up to 0.85, and always one at 8.5. `cap_steps`: from a probability of 0.1 on, an update adds at most 0.02 (5.5). Both are
+//!   optional in the RFC; Linux does both.
+//! - The delay is that of the last packet that left, by time stamps (the RFC's second way, 4.3), and none once the queue is
+//!   empty.
 //!
 //! Aggregates: as `droptail`.
 //!
-//! Deviations: the controller always works, 5.3 (active and inactive PIE) is not there. The cap at delays above 250 ms that Linux adds
-//! is not the RFC's, and not here. A full buffer drops the arrival.
+//! Deviations: the controller is always active; section 5.3 (active and inactive PIE) is not implemented, nor the cap at delays
+//! above 250 ms that Linux adds. A full buffer drops the arrival.
 //!
 //! Random draws: one for each arrival that finds room.
 
@@ -44,25 +46,26 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Queueing delay to hold, in ms (QDELAY_REF).
+    /// QDELAY_REF: target queueing delay, in ms (RFC 8033, section 4.2).
     pub target_ms: f64,
-    /// Time between two steps of the controller, in ms (T_UPDATE).
+    /// T_UPDATE: time between two updates of the probability, in ms (RFC 8033, section 4.2).
     pub update_ms: f64,
-    /// Weight of the delay's distance from the target, per second.
+    /// alpha: weight of the delay's deviation from `target_ms`, per second (RFC 8033, section 4.2).
     pub alpha_per_s: f64,
-    /// Weight of the delay's change since the last step, per second.
+    /// beta: weight of the delay's change since the last update, per second (RFC 8033, section 4.2).
     pub beta_per_s: f64,
-    /// For how long after calm a burst is let in, in ms (MAX_BURST).
+    /// MAX_BURST: for how long a burst after a quiet period is admitted without signals, in ms (RFC 8033, section 4.4).
     pub max_burst_ms: f64,
-    /// An arrival that finds two of these bytes or less enters in any case.
+    /// MEAN_PKTSIZE, in bytes: an arrival that finds at most twice as many bytes queued is always admitted (RFC 8033,
+    /// section 4.1).
     pub mean_packet_bytes: u32,
-    /// How senders are told of congestion.
+    /// How the scheme signals congestion: by a drop, CE (RFC 3168, section 5) or ECE.
     pub signal: Signal,
-    /// The greatest probability at which packets are marked; above it they are dropped.
+    /// mark_ecnth: greatest probability at which packets are marked; above it they are dropped (RFC 8033, section 5.1).
     pub mark_up_to: f64,
-    /// Whether signals are spread.
+    /// Whether signals are spaced more evenly than by independent draws (RFC 8033, section 5.4).
     pub derandomize: bool,
-    /// Whether the probability grows by 0.02 in a step at most once it is 0.1.
+    /// Whether the probability grows by at most 0.02 per update once it is at least 0.1 (RFC 8033, section 5.5).
     pub cap_steps: bool,
 }
 

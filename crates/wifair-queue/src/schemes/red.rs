@@ -3,19 +3,19 @@
 //! Source: S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on
 //! Networking 1(4), 1993; the gentle slope above the upper threshold is Floyd's later addition.
 //!
-//! Idea: an average of the queue length, taken at each arrival, stands for lasting congestion. Between two thresholds
-//! an arrival is dropped or marked with a probability that grows with the average and with the number of arrivals since
-//! the last one, which spreads the signals evenly.
+//! Idea: a moving average of the queue length, updated at each arrival, indicates lasting congestion. Between two thresholds an
+//! arrival is dropped or marked with a probability that grows with the average and with the number of arrivals since the last
+//! signal, which spaces the signals evenly.
 //!
 //! Interpretations:
-//! - `min_packets`, `max_packets`, `max_probability`, `weight`: 5, 15, 0.1 and 0.002, what ns-2 has as its defaults.
-//! - `gentle`: from `max_packets` to twice that the probability rises on to 1 instead of jumping there: true, since a
-//!   jump makes the queue swing.
+//! - `min_packets`, `max_packets`, `max_probability`, `weight`: 5, 15, 0.1 and 0.002, the defaults of ns-2.
+//! - `gentle`: from `max_packets` to twice that the probability rises further to 1 instead of jumping there: true, since a
+//!   jump makes the queue oscillate.
 //! - `idle_packet_ms`: the average decays in an idle time as if that many packets had come to an empty queue; 2 ms is
 //!   what a full-sized packet takes at 11 Mbps, with its MAC ACK and backoff.
-//! - `signal`: what stands for a mark; see its values. An average above the upper threshold (with `gentle`, twice that)
+//! - `signal`: how congestion is signalled; see its values. An average above the upper threshold (with `gentle`, twice that)
 //!   drops the arrival whatever its transport (RFC 3168, section 7).
-//! - The queue is measured in packets; the original's byte mode is not there.
+//! - The queue is measured in packets; the original's byte mode is not implemented.
 //!
 //! Aggregates: as `droptail`.
 //!
@@ -43,19 +43,19 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Average length from which arrivals are marked, in packets.
+    /// min_th: average queue length above which arrivals may be signalled, in packets.
     pub min_packets: f64,
-    /// Average length at which the probability reaches `max_probability`, in packets.
+    /// max_th: average queue length at which the probability reaches `max_probability`, in packets.
     pub max_packets: f64,
-    /// Probability at `max_packets`.
+    /// max_p: probability of a signal at `max_packets`.
     pub max_probability: f64,
-    /// Weight of the present length in the average.
+    /// w_q: weight of the present queue length in its moving average.
     pub weight: f64,
     /// Whether the probability rises to 1 between `max_packets` and twice that.
     pub gentle: bool,
-    /// Time in ms that a packet takes when the queue is idle.
+    /// s: typical transmission time of a packet, in ms, by which the average decays while the queue is idle.
     pub idle_packet_ms: f64,
-    /// How senders are told of congestion.
+    /// How the scheme signals congestion: by a drop, CE (RFC 3168, section 5) or ECE.
     pub signal: Signal,
 }
 
@@ -99,7 +99,7 @@ pub struct Red {
 }
 
 /// The action for a given average.
-enum Call {
+enum RedDecision {
     Nothing,
     /// Signal with this probability, before spreading.
     Signal(f64),
@@ -119,17 +119,17 @@ impl Red {
         }
     }
 
-    fn call(&self) -> Call {
+    fn call(&self) -> RedDecision {
         let Spec { min_packets: min, max_packets: max, max_probability, gentle, .. } = self.spec;
         let average = self.average;
         if average < min {
-            Call::Nothing
+            RedDecision::Nothing
         } else if average < max {
-            Call::Signal(max_probability * (average - min) / (max - min))
+            RedDecision::Signal(max_probability * (average - min) / (max - min))
         } else if gentle && average < 2.0 * max {
-            Call::Signal(max_probability + (1.0 - max_probability) * (average - max) / max)
+            RedDecision::Signal(max_probability + (1.0 - max_probability) * (average - max) / max)
         } else {
-            Call::Drop
+            RedDecision::Drop
         }
     }
 }
@@ -142,12 +142,12 @@ impl Scheme for Red {
             return buffer.refuse(arrival, Refusal::TailDrop);
         }
         match self.call() {
-            Call::Nothing => {
+            RedDecision::Nothing => {
                 self.since_mark = None;
                 self.idle_since = None;
                 buffer.append(arrival)
             }
-            Call::Signal(p) => {
+            RedDecision::Signal(p) => {
                 let count = self.since_mark.map_or(0, |count| count + 1);
                 let spread = 1.0 - f64::from(count) * p;
                 let signalled = cx.rng.unit() * spread < p;
@@ -159,7 +159,7 @@ impl Scheme for Red {
                 }
                 placed
             }
-            Call::Drop => {
+            RedDecision::Drop => {
                 self.since_mark = Some(0);
                 buffer.refuse(arrival, Refusal::Aqm)
             }
@@ -181,9 +181,9 @@ impl Scheme for Red {
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("average_queue_packets", self.average);
         let p = match self.call() {
-            Call::Nothing => 0.0,
-            Call::Signal(p) => p,
-            Call::Drop => 1.0,
+            RedDecision::Nothing => 0.0,
+            RedDecision::Signal(p) => p,
+            RedDecision::Drop => 1.0,
         };
         out("mark_probability", p);
     }

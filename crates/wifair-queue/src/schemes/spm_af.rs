@@ -2,8 +2,8 @@
 //!
 //! Source: `spm-af-las` 6.1 (variant `sender-marking`); `adaptive-pushout` IV-A with its Remark 1 (variant `ap-only`).
 //!
-//! Idea: ACK filtering on every ACK arrival; besides, a packet of high priority that finds the buffer full pushes a queued
-//! ACK out, or else data of low priority, and joins at the tail. Without either it is dropped, as all others are at once.
+//! Idea: ACK filtering at every ACK arrival. A high-priority packet that finds the buffer full also evicts a queued ACK, or
+//! else low-priority data, and is enqueued at the tail. It is dropped if there is neither, as other packets always are.
 //!
 //! Interpretations:
 //! - `variant`: with `sender-marking` what the sender has marked (`tcp.priority_marking`: data that it sent with a small
@@ -17,9 +17,9 @@
 //! Aggregates: as `droptail`.
 //!
 //! Deviations: none known. Packets that are neither data nor ACKs have a priority only if they are marked, and are never
-//! pushed out. A displaced ACK counts as a victim, hence as lost: nothing queued says what it said.
+//! evicted. An ACK evicted for a high-priority packet counts as lost, since no queued ACK repeats its information.
 //!
-//! Random draws: one for each displaced packet under `random`, else none.
+//! Random draws: one for each packet evicted for another under `random`, else none.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,13 +41,13 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Which paper's scheme.
+    /// Whose packets have priority.
     pub variant: Variant,
-    /// Which queued ACK, or else which data of low priority, makes room for what has priority.
+    /// Which queued ACK, or else which low-priority data packet, is evicted for a packet with priority.
     pub displaced: Pick,
     /// What makes a queued ACK redundant for an arriving one.
     pub filter: Filter,
-    /// Where an arriving ACK stands when an earlier one has been removed for it.
+    /// Where an arriving ACK is enqueued if an earlier one has been removed for it.
     pub place: Place,
 }
 
@@ -55,10 +55,10 @@ pub struct Spec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Variant {
-    /// All data has priority over ACKs; senders mark nothing (`adaptive-pushout`, Remark 1).
+    /// Data has priority over ACKs; senders do not mark packets (`adaptive-pushout`, Remark 1).
     #[default]
     ApOnly,
-    /// What the sender has marked has priority over ACKs and over other data (`spm-af-las`, 6.1).
+    /// Packets marked by the sender have priority over ACKs and over other data (`spm-af-las`, 6.1).
     SenderMarking,
 }
 

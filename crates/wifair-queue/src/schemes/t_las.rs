@@ -2,12 +2,12 @@
 //!
 //! Source: `spm-af-las` 6.2.
 //!
-//! Idea: as LAS for the first packets of a flow ("e.g., 50 packets"); beyond them all flows are alike, first in, first out,
-//! so that a newly arriving long flow does not block those that are there.
+//! Idea: as LAS for the first packets of a flow ("e.g., 50 packets"). Beyond them all flows are served first in, first out, so
+//! a new long flow does not block the present ones.
 //!
-//! Interpretations: those of `las`. `threshold_packets`: a packet whose key is the threshold or more has no priority left;
-//! it stands behind every packet that has, and among its like in the order of arrival. At a full buffer the last in that
-//! order is lost: the arrival itself if it is beyond the threshold, so that among long flows this is tail drop.
+//! Interpretations: those of `las`. `threshold_packets`: a packet whose key is the threshold or more has no priority. It is
+//! served after all packets with priority, and in order of arrival among those without. At a full buffer the last in that order
+//! is lost: the arrival itself if it is beyond the threshold, so among long flows this is tail drop.
 //!
 //! Aggregates: as `las`.
 //!
@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError};
 
-use super::las::{self, AckService, Key, Las, Unit};
+use super::las::{self, AckService, LasKey, Las, Unit};
 
 pub const INFO: Info = Info {
     name: "t-las",
@@ -29,17 +29,17 @@ pub const INFO: Info = Info {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
-    /// Attained service up to which a flow has priority, in packets (of `packet_bytes` where the unit is bytes).
+    /// Attained service up to which a flow has priority, in packets of `packet_bytes` if the unit is bytes.
     pub threshold_packets: u32,
-    /// What a packet's place in the order is taken from.
-    pub key: Key,
-    /// What service is counted in.
+    /// What a packet's position in the order of service depends on.
+    pub key: LasKey,
+    /// Unit of attained service.
     pub unit: Unit,
-    /// What an ACK stands for.
+    /// How much attained service an ACK adds to its flow.
     pub acks: AckService,
-    /// How many bytes of payload make a packet, where sequence and acknowledgement numbers are counted in packets.
+    /// TCP payload per packet, in bytes, by which sequence and acknowledgement numbers are converted into packets.
     pub packet_bytes: u32,
-    /// A flow of which nothing has come for this time, in seconds, starts from nothing; none for never.
+    /// Silence after which a flow starts again from zero attained service, in seconds; never if absent.
     pub forget_after_s: Option<f64>,
 }
 

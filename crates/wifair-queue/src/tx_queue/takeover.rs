@@ -12,7 +12,7 @@ impl TxQueue {
     pub fn change_scheme(&mut self, mut scheme: Box<dyn Scheme>, now: Time, view: View) {
         self.buffer.fifo_mut().advance(now);
         let before = self.buffer.fifo().counters().flows.clone();
-        let journal = self.buffer.observers().journal.clone();
+        let journal = self.buffer.observers.journal.clone();
         let from = journal.as_ref().map_or(0, |journal| journal.begin());
         scheme.begin(now);
         for queued in self.buffer.drain(scheme.needs()) {
@@ -36,7 +36,7 @@ impl TxQueue {
     pub fn stop_journal(&mut self) {
         if let Some(scheme) = self.scheme.take_inner() {
             self.scheme = scheme;
-            self.buffer.observers_mut().journal = None;
+            self.buffer.observers.journal = None;
             self.read_declarations();
         }
     }

@@ -1,6 +1,5 @@
-//! Every scheme with whatever parameters it accepts, under whatever happens to a port: no packet is lost, invented or
-//! counted twice, ticks do not stand still, and nothing is kept back for ever. Those with a model of their own are held
-//! against it as well.
+//! Every scheme with random valid parameters, under random events at a transmit queue: no packet is lost, invented or counted
+//! twice, ticks advance, and no packet is held back for ever. Schemes that have a model are compared with it, too.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -357,7 +356,7 @@ impl Watched {
             let seen = |l: &Ledger| [l.offered, l.queued, l.in_service, l.delivered, l.lost_at_retry_limit];
             assert_eq!(seen(ledger), seen(&expected), "{:?}", Class::ALL[class]);
             naive::check_identities(ledger).unwrap();
-            // An arrival may be let in and go at once, as a victim of its own: then it is not refused.
+            // An arrival may be admitted and evicted at once: then it is not refused.
             let sum = |counts: &[Count]| counts.iter().fold(Count::default(), |sum, c| plus(sum, *c));
             let out = sum(&[ledger.evicted, ledger.aqm_evicted, ledger.filtered]);
             let kept_out = sum(&[ledger.tail_dropped, ledger.aqm_refused]);

@@ -13,7 +13,7 @@ enum Fate {
     Enters,
     Signalled,
     Dropped,
-    /// To tell its sender, who must not be told by a mark.
+    /// As a congestion signal, since its transport cannot be marked.
     Refused,
 }
 
@@ -146,7 +146,7 @@ impl Pie {
     }
 }
 
-/// What becomes of a packet whose sender is told of congestion; `None`: dropped.
+/// A packet after a congestion signal; `None` if it is dropped.
 fn signalled(signal: &serde_json::Value, packet: Packet) -> Option<Packet> {
     match signal.as_str().unwrap() {
         "drop" => None,
@@ -304,8 +304,8 @@ proptest! {
     }
 }
 
-/// The steps of the controller with the RFC's constants, worked out by hand: a packet that has waited for 30 ms leaves before the
-/// third, where 15 ms is the target.
+/// The steps of the controller with the RFC's constants, worked out by hand: a packet that has waited for 30 ms leaves before
+/// the third, where 15 ms is the target.
 #[test]
 fn the_steps_of_pie_by_hand() {
     let scheme = serde_json::from_str(r#"{"name": "pie"}"#).unwrap();
@@ -350,7 +350,7 @@ fn the_steps_of_pie_by_hand() {
     assert_eq!(step(&mut port, 6), 0.0);
 }
 
-/// RFC 8033, 4.1: nobody is told while the delay was *below* half the target at the last step.
+/// RFC 8033, 4.1: nothing is signalled while the delay was *below* half the target at the last step.
 #[test]
 fn pie_acts_from_half_the_target_on() {
     for (before_last_step, acts) in [(Time::from_ms(8), true), (Time::from_ms(8) - Time::from_us(1), false)] {

@@ -41,8 +41,8 @@ fn schemes_with_one_order_of_their_own_do_not_share() {
 }
 
 proptest! {
-    /// Whatever comes, is filtered or pushed out: a category gets its packets in the order in which they stand, and no
-    /// other's; nobody waits while his own are there. mac80211 has an order of its own within each.
+    /// Whatever arrives, is filtered or evicted: a grant for a category releases that category's packets in queue order and no
+    /// others, and releases one if any is queued. mac80211 has a different order within each category.
     #[test]
     fn each_category_gets_its_own_in_order(
         which in any::<prop::sample::Index>(),

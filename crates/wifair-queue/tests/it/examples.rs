@@ -160,7 +160,7 @@ fn ack_pushout_lets_an_ack_in_only_for_another_of_its_connection() {
 
 #[test]
 fn ack_pushout_picks_by_place_in_the_queue_not_by_when_an_ack_became_redundant() {
-    // Connection 2's first ACK becomes redundant before connection 1's, which stands nearer to the head.
+    // Connection 2's first ACK becomes redundant before connection 1's, which is nearer to the head.
     let queued = [ack(1, 10), ack(2, 10), ack(2, 20), ack(1, 20)];
     for (redundant, left) in [
         ("oldest", [ack(2, 10), ack(2, 20), ack(1, 20), data(4, 1)]),
@@ -216,7 +216,7 @@ fn the_safe_profile_spares_what_only_a_selective_acknowledgement_tells() {
     let acks = [told, ack(1, 12), sack(13, &[(20, 22)]), sack(14, &[(20, 22)]), duplicate, ack(1, 30)];
     let mut ap = Ap::new(100, r#"{"name": "ack-filtering", "filter": "safe"}"#);
     ap.offer_all(&acks);
-    // 12 does not tell of 12 to 14, 13 says no more than 14 does, 20 does not tell of 20 to 22, a D-SACK is told once.
+    // 12 does not cover 12 to 14, 13 adds nothing to 14, 20 does not cover 20 to 22, and a D-SACK is sent once.
     assert_eq!(ap.queue(), [acks[0], acks[3], duplicate, acks[5]]);
     let mut ap = Ap::new(100, r#"{"name": "ack-filtering"}"#);
     ap.offer_all(&acks);

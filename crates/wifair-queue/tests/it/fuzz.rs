@@ -1,4 +1,4 @@
-//! What fuzzing has kept (`docs/fuzzing.md`): every port of the corpus keeps its books.
+//! What fuzzing has kept (`docs/fuzzing.md`): every transmit queue of the corpus counts correctly.
 
 use crate::{port, replay};
 

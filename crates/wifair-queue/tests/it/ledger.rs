@@ -1,4 +1,4 @@
-//! The ledger's arithmetic, field by field: what two ports counted together, and what was counted between two looks.
+//! The ledger's arithmetic, field by field: the sum of two transmit queues, and the difference of two snapshots.
 
 use crate::common;
 

@@ -281,8 +281,8 @@ fn identities(ledger: &Ledger) -> Result<(), TestCaseError> {
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(600)) })]
-    /// Every controller with every scheme: the limit keeps its bounds and, under ALT, is what an onlooker computes; no
-    /// scheme lets more in than the limit allows; the books balance.
+    /// Every controller with every scheme: the limit keeps its bounds and, under ALT, is what a model computes; no
+    /// scheme admits more than the limit allows; the counters balance.
     #[test]
     fn a_controller_goes_with_every_scheme(
         scheme in prop::sample::select(SchemeSpec::components().iter().map(|s| s.info.name).collect::<Vec<_>>()),

@@ -1,4 +1,4 @@
-//! What marking does to packets, to the books and to the indexes.
+//! Effects of marking on packets, counters and indexes.
 
 use crate::common;
 
@@ -11,14 +11,14 @@ use wifair_queue::{
     Scheme, TxQueue, TxQueueSpec, View,
 };
 
-/// What the scheme below is to do with an arrival, once it stands at the tail.
+/// What the scheme below does with an arrival, once it is at the tail.
 #[derive(Clone, Copy)]
 enum Act {
     Pass,
     Mark,
     SetEce,
     Refuse,
-    /// Throw out what stands at the head.
+    /// Evict the head.
     EvictHead,
 }
 

@@ -1,4 +1,4 @@
-//! Every scheme against a list that is scanned: same decisions, same order, same books, after every step.
+//! Every scheme against a list that is scanned: same decisions, same order, same counters, after every step.
 //!
 //! Where a scheme picks at random, the model says from which packets it may pick and how many numbers it draws; that
 //! the pick is uniform is tested by itself. Everything else must agree to the packet.
@@ -46,7 +46,7 @@ proptest! {
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(20)) })]
-    /// Long enough for positions to be numbered anew, and for slots and flow ids to come round many times.
+    /// Long enough for positions to be renumbered, and for slots and flow ids to be reused many times.
     #[test]
     fn agrees_with_a_list_in_the_long_run(
         scheme in prop::sample::select(SCHEMES),

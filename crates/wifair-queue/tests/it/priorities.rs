@@ -1,6 +1,6 @@
 //! The schemes that put some packets before others: LAS, T-LAS, and SPM-AF with marks.
 //!
-//! LAS and T-LAS are held against a list that is sorted anew for every question, with keys computed from the whole history.
+//! LAS and T-LAS are compared with a list that is sorted at every dequeue, with keys computed from the whole history.
 
 use crate::common;
 
@@ -118,7 +118,7 @@ struct Queued {
     serial: u32,
 }
 
-/// LAS by its description: what a flow's history says, counted anew.
+/// LAS by its description: service recounted from a flow's history.
 struct Model {
     scheme: Value,
     /// By flow: what has come, what has been let in and not pushed out, what has been taken, each with its time.

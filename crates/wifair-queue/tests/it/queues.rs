@@ -82,7 +82,7 @@ impl Scheme for ByFlow {
             self.compare(buffer);
         }
         let (queue, packet) = (arrival.flow().0, *arrival.packet());
-        let placed = buffer.append_to(arrival, QueueId(queue));
+        let placed = buffer.append(arrival.to_queue(QueueId(queue)));
         self.waiting.push((queue, packet.ip_bytes(), packet.window_bytes));
         self.compare(buffer);
         placed

@@ -1,4 +1,4 @@
-//! Plans in, errors out; and what `wifair schemes` is told.
+//! Plans in, errors out; and what `wifair schemes` lists.
 
 use wifair_core::{Class, ComponentInfo};
 use wifair_queue::{LimitSpec, SchemeSpec, TxQueueSpec};

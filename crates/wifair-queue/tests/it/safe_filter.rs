@@ -1,6 +1,7 @@
 //! What the `safe` profile may take out, under every scheme that removes ACKs: never what only the removed ACK told.
 //!
-//! The judge knows nothing of links and notes: it has the list of a connection's ACKs as they came, and looks at what is missing.
+//! The judge knows nothing of links and notes: it has the list of a connection's ACKs as they came, and looks at what is
+//! missing.
 
 use crate::common;
 
@@ -89,7 +90,7 @@ impl History {
                 prop_assert!(beyond.len() > octets.len(), "nothing more is told: {}", said);
             }
         }
-        // Runs of equal echoes come out as they went in.
+        // Runs of equal echoes leave as they arrived.
         let runs = |all: bool| {
             let left = self.came.iter().zip(&self.filtered).filter(|(_, filtered)| all || !**filtered);
             let mut echoes: Vec<[bool; 2]> = left
@@ -176,7 +177,7 @@ proptest! {
                 history.came.push(packet);
                 history.filtered.push(false);
             }
-            // A victim is a loss, and no promise is made of it: a connection that has lost one starts anew.
+            // An evicted ACK is a loss, for which the filter guarantees nothing: a connection that has lost one starts again.
             let gone: Vec<&Packet> = before.iter().filter(|packet| !left.contains(packet)).collect();
             let is_filtered = filtered(&port, now) - filtered_before == gone.len() as u64;
             prop_assert!(is_filtered || gone.is_empty() || filtered(&port, now) == filtered_before || gone.len() > 1);

@@ -86,8 +86,8 @@ const PATIENT: [&str; 2] =
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(200)) })]
-    /// Among `busy` flows that always have full-sized packets, each with a station of its own, another sends a packet of at most
-    /// a quantum now and then: in the meantime each of the others has two turns at most, of at most two packets.
+    /// Among `busy` flows that always have full-sized packets, each to a different station, another sends a packet of at most
+    /// a quantum now and then: meanwhile each of the others has two turns at most, of at most two packets.
     #[test]
     fn a_sparse_flow_waits_two_rounds_at_most(
         scheme in prop::sample::select(&PATIENT),
@@ -147,7 +147,8 @@ fn a_station_in_debt_does_not_starve() {
     }
 }
 
-/// Stations of different rates, always with packets, use the same airtime under mac80211; under FQ-CoDel they send as many bytes.
+/// Stations of different rates, always with packets, use the same airtime under mac80211; under FQ-CoDel they send as many
+/// bytes.
 #[test]
 fn airtime_is_shared_where_bytes_were() {
     for (scheme, fair_in_time) in [(PATIENT[0], false), (PATIENT[1], true)] {

@@ -289,7 +289,7 @@ impl Model {
         count.bytes += u64::from(item.packet.ip_bytes());
     }
 
-    /// With what stands in the lists now.
+    /// With what is in the lists now.
     fn filled(&self, flow: FlowId, ledgers: &[Ledger; 3]) -> [Ledger; 3] {
         let mut filled = *ledgers;
         for (ledger, class) in filled.iter_mut().zip(Class::ALL) {

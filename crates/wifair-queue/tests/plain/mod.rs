@@ -1,5 +1,5 @@
-//! `codel`, `fq-codel` and `mac80211` over plain lists, written from RFC 8289, RFC 8290 and the kernel's description: loops where
-//! the schemes take steps, a scan for every question.
+//! `codel`, `fq-codel` and `mac80211` over plain lists, written from RFC 8289, RFC 8290 and the kernel's description: loops
+//! where the schemes take steps, a scan for every question.
 
 pub mod against;
 
@@ -242,8 +242,8 @@ impl Plain {
         }
     }
 
-    /// Who asks in vain: debts are paid in rounds that nobody else takes part in, and queues that are asked leave their turns. A
-    /// station that is not listed is not asked.
+    /// Who asks in vain: debts are paid in rounds that nobody else takes part in, and queues that are asked leave their turns.
+    /// A station that is not listed is not asked.
     fn rest(&mut self) {
         let quantum = (self.spec["airtime_quantum_us"].as_f64().unwrap_or(0.0) * 1e3) as i64;
         let asked: Vec<usize> = if self.is("mac80211") { self.active.drain(..).collect() } else { vec![0] };
@@ -369,8 +369,8 @@ impl Plain {
         }
     }
 
-    /// The next packet for a station, as for an aggregate: of the queues with one at their heads the one whose turn would come first if
-    /// there were no others, and of a single queue the first for it.
+    /// The next packet for a station, as for an aggregate: of the queues with one at their heads the one whose turn would come
+    /// first if there were no others, and of a single queue the first for it.
     pub fn gather(&mut self, station: usize, max_bytes: u32, now: Ns, rates: &[f64]) -> Option<Item> {
         if self.len() == 0 {
             return None;

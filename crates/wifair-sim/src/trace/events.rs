@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use wifair_core::{Ac, Packet, StationId, TCP, Time};
 use wifair_queue::{
-    Entry, Eviction, Journal, MpduOutcome, Outcome, Refusal, Transmission, TransmittedMpdu, TxQueueEvent,
+    Eviction, Journal, JournalEntry, MpduOutcome, Outcome, Refusal, Transmission, TransmittedMpdu,
+    TxQueueEvent,
 };
 use wifair_wlan::{Beacon, Bss, Node, SentPpdu, TransmissionOutcome};
 
@@ -195,7 +196,7 @@ impl EventLog {
         }
     }
 
-    fn at_port(&self, entry: &Entry) -> EventRow {
+    fn at_port(&self, entry: &JournalEntry) -> EventRow {
         let queued_packets = Some(entry.queued_packets.into());
         let row = EventRow { queued_packets, ..self.row(entry.at, entry.port, &entry.packet, entry.station) };
         let sojourn_ns = |enqueued_at| Some((entry.at - enqueued_at).as_ns());
