@@ -79,7 +79,7 @@ impl LogHistogram {
     #[inline]
     fn bucket_of(value: u64) -> usize {
         // The leading bit of the shifted value equals SUB, which skips the buckets of lower octaves. Values below SUB are not
-        // shifted, and each is the index of its own bucket.
+        // shifted, and each has a bucket.
         let shift = 63 - SUB_BITS - (value | SUB as u64).leading_zeros();
         ((shift as usize) << SUB_BITS) + (value >> shift) as usize
     }

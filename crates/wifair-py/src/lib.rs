@@ -1,4 +1,4 @@
-//! `wifair._native`: the simulator as a Python module. Thin on purpose: plans go in as JSON, results come out as
+//! `wifair._native`: the simulator as a Python module. Thin on purpose: plans go in as JSON, results are returned as
 //! Arrow tables, everything else is Python.
 
 mod arrow;
@@ -65,8 +65,8 @@ fn canonical(plan_json: &str, schemes: &Bound<'_, PyDict>) -> PyResult<String> {
     Ok(plan(plan_json, schemes)?.to_canonical_json())
 }
 
-/// Returns by station and direction, as JSON, how packets with `ip_bytes` and `dscp` contend and the times in microseconds that they
-/// take on the air.
+/// Returns by station and direction, as JSON, how packets with `ip_bytes` and `dscp` contend and the times in microseconds that
+/// they take on the air.
 #[pyfunction]
 fn airtimes(plan_json: &str, ip_bytes: u32, dscp: u8, schemes: &Bound<'_, PyDict>) -> PyResult<String> {
     let plan = plan(plan_json, schemes)?;

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from wifair.study.job import Progress
     from wifair.study.store import Store
 
-# The planned stages of each form, in replications. With 19 schemes and 4 criteria the rule's intervals are 3 times as wide with 6 as
-# with 20.
+# The planned stages of each form, in replications. With 19 schemes and 4 criteria the rule's intervals are 3 times as wide with
+# 6 as with 20.
 STAGES = {"full": (20, 40, 64), "quick": (6,)}
 # No more replications are run once at most this share of the schemes' standings against the reference is undecided.
 UNDECIDED = 0.1

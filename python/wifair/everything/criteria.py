@@ -39,7 +39,8 @@ LINK = (
 )
 
 # From which difference on it matters. An index and a number as everywhere here (a published number counts as reproduced within
-# these), but throughput, which users pay for by the megabit, at half of that; a rating at a tenth of a point, a loss at a percent.
+# these), but throughput, which users pay for by the megabit, at half of that; a rating at a tenth of a point, a loss at a
+# percent.
 INDEX_MATTERS = 0.02
 SHARE_MATTERS = 0.10
 THROUGHPUT_MATTERS = 0.05

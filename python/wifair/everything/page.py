@@ -31,7 +31,7 @@ SETTINGS = (
 # Captions by figure.
 CAPTIONS = {
     "conclusions": "Who is best by everything, unbeaten, or beaten; open where neither is shown.",
-    f"against-{REFERENCE}": f"How every scheme stands to `{REFERENCE}`, by kind of criterion.",
+    f"against-{REFERENCE}": f"How every scheme compares with `{REFERENCE}`, by kind of criterion.",
 }
 
 

@@ -82,7 +82,8 @@ class PaperCell:
         return found
 
 
-# Today's scenarios have no warm-up, because initial waits count. In one minute they carry more packets than a paper's cell in ten.
+# Today's scenarios have no warm-up, because initial waits count. In one minute they carry more packets than a paper's cell in
+# ten.
 _GALLERYS_S = {FULL: 60.0, QUICK: 20.0}
 # A starting point for new scenarios and the tests of flent, not cases of a network to compare.
 _SKETCHES = ("plain", "rrul", "rrul_be", "tcp_8up", "tcp_8down")
@@ -209,7 +210,7 @@ OF_PAPERS = (
     PaperCell(
         "web-and-ftp",
         "ten hosts with Web documents, ten with downloads without end",
-        "pages beside bulk, the paper's other mix of short and long",
+        "pages next to bulk, the paper's other mix of short and long",
         "spm-af-las",
         "13",
         {"part": "web", "scheme": "droptail", "background": "ftp"},
@@ -245,7 +246,7 @@ OF_PAPERS = (
     ),
     PaperCell(
         "uploads-slow-down",
-        "five uploads fall to 2 Mbps beside five downloads at 11",
+        "five uploads fall to 2 Mbps next to five downloads at 11",
         "the paper's case for fairness in time: a change of rates in one direction alone",
         "dqm",
         "4a",
@@ -253,7 +254,7 @@ OF_PAPERS = (
     ),
     PaperCell(
         "ten-downloads-far-away",
-        "ten downloads over 200 ms at 54 Mbps, ACKs in a category of their own",
+        "ten downloads over 200 ms at 54 Mbps, ACKs in a separate category",
         "a path of many packets and many flows, where a small buffer is enough",
         "alt",
         "6",
@@ -262,7 +263,7 @@ OF_PAPERS = (
     ),
     PaperCell(
         "download-among-uploads",
-        "one download over 200 ms among ten uploads at 54 Mbps, ACKs in a category of their own",
+        "one download over 200 ms among ten uploads at 54 Mbps, ACKs in a separate category",
         "the paper's busiest cell: the download gets an eleventh of the air, and its buffer empties as slowly",
         "alt",
         "6",

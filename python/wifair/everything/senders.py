@@ -40,8 +40,8 @@ RATES_MBPS = (72.1, 144.1, 216.2, 288.2, 432.4, 576.5, 648.5, 720.6, 864.7, 960.
 _BUFFER_PACKETS = 1000
 # A wire that is no bottleneck, as the papers' is at 11 Mbps.
 _WIRE_MBPS = 10_000.0
-# A run is so many times as short as the paper's and has at most so many simulated seconds, warm-up included; over a path of 100 ms
-# or more each way, which needs longer to settle.
+# A run is so many times as short as the paper's and has at most so many simulated seconds, warm-up included; over a path of 100
+# ms or more each way, which needs longer to settle.
 _NEAR, _FAR = (12.0, 10.0), (6.0, 30.0)
 
 

@@ -21,7 +21,8 @@ COUNTS: Mapping[Kind, str] = {
     "delay": "short delays",
     "completion": "short waits for pages and files",
 }
-# A scheme is named for a kind of criterion from this share of the settings on: those in which it is better, less those in which it is worse.
+# A scheme is named for a kind of criterion from this share of the settings on: those in which it is better, less those in which
+# it is worse.
 OFTEN = 0.2
 # The setting of the question with which the README begins.
 CAFE = "cafe"

@@ -88,7 +88,7 @@ words! {
     Filter of wifair_queue::Filter {
         /// A later ACK of its connection is there.
         Paper,
-        /// Only what carries no information of its own.
+        /// Only what carries no information that a later ACK lacks.
         Safe,
     }
 }

@@ -173,7 +173,7 @@ READINGS: tuple[Alternative | Joint[Any], ...] = (
     ),
     Alternative(
         "af-keeps-place",
-        "Where does the newly stored ACK stand under AF?",
+        "Where is the newly stored ACK placed under AF?",
         "in the removed one's place",
         {"ap.scheme.place": "oldest-removed"},
         {"scheme": (AF, SPM_AF)},

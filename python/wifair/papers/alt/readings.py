@@ -143,7 +143,7 @@ _STEADY: Mapping[str, Any] = {
 _ABLATIONS: tuple[Reading[Measured], ...] = (
     Alternative(
         "one-category",
-        "Do ACKs have a category of their own?",
+        "Do ACKs have a separate category?",
         "no, they wait and contend with the data (1 download, 10 uploads)",
         {"mac.edca.tcp_acks": ONE_CATEGORY["mac"]["edca"]["tcp_acks"]},
         _BUSY,
@@ -152,7 +152,7 @@ _ABLATIONS: tuple[Reading[Measured], ...] = (
     Alternative(
         "steady-service",
         "Does the service rate fluctuate?",
-        "hardly: 1 download with no uploads beside it, at 2 Mbps by 802.11b (in place of 10 uploads)",
+        "hardly: 1 download without uploads, at 2 Mbps by 802.11b (in place of 10 uploads)",
         _STEADY,
         _BUSY,
         Kind.ABLATION,

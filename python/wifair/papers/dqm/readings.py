@@ -106,7 +106,7 @@ READINGS: tuple[Reading[Measured], ...] = (
     ),
     Alternative(
         "channel-time",
-        "Does the backoff in T_pkt include the time for which it stands frozen?",
+        "Does the backoff in T_pkt include the time for which it is frozen?",
         "it does not",
         {"ap.scheme.packet_time": "channel-time"},
         _OF_DQM,

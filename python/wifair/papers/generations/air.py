@@ -106,8 +106,8 @@ GENERATIONS = (B, G, N, AC, AX, BE)
 AGGREGATING = tuple(generation for generation in GENERATIONS if generation.aggregates)
 NAMED = {generation.name: generation for generation in GENERATIONS}
 
-# Every number as the paper prints it; or buffers, windows and what else counts packets, so that they last as long as the printed
-# ones last at the paper's link rate.
+# Every number as the paper prints it; or buffers, windows and what else counts packets, so that they last as long as the
+# printed ones last at the paper's link rate.
 PACKETS, TIME = "packets", "time"
 SCALINGS = (PACKETS, TIME)
 

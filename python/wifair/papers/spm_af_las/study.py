@@ -46,8 +46,8 @@ UNFAIR_BUFFERS = tuple(b for b in BUFFERS if b <= 100)
 WINDOW = 20
 # Five windows of 6 packets and five of 3 ACKs fit into 50 packets: a buffer of Fig. 6 with its losses turned off.
 LOSS_FREE_BUFFER, LOSS_FREE_WINDOW = 50, 6
-# Section 3.2.1 has N hosts with a flow in each direction: N = 5 has the ten flows of Section 5.1. A buffer that loses packets, and one
-# that does not.
+# Section 3.2.1 has N hosts with a flow in each direction: N = 5 has the ten flows of Section 5.1. A buffer that loses packets,
+# and one that does not.
 N_HOSTS, BOTH_WAYS_BUFFERS = 5, (50, 150)
 # Buffers that lose ACKs of five uplink flows, which have up to 50 of them.
 LOSING_ACKS = (10, 20, 30, 40)

@@ -51,7 +51,7 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "5.2",
         "7",
         "Compared to the baseline case, the COV values increase significantly.",
-        "COV of the small files, beside large ones − 1.3 times that among themselves, with every number of hosts.",
+        "COV of the small files, next to large ones − 1.3 times that among themselves, with every number of hosts.",
         "COV",
         lambda m: Relation(
             [
@@ -80,7 +80,7 @@ CLAIMS: tuple[Claim[Measured], ...] = (
         "7",
         "On the other hand, Figure 7 (b) shows that adding short-lived flows to the network has little impact on the large "
         "file transfers.",
-        "COV of the large files, beside small ones over among themselves, within 0.8 to 1.2 with every number of hosts. The "
+        "COV of the large files, next to small ones over among themselves, within 0.8 to 1.2 with every number of hosts. The "
         "text prints no number.",
         "ratio",
         lambda m: Number(

@@ -77,7 +77,7 @@ FORMERLY: dict[str, Formerly[Measured]] = {
     ),
     "7a-small-files-suffer": Formerly(
         "reproduced",
-        "COV of the small files, beside large ones over among themselves, with every number of hosts.",
+        "COV of the small files, next to large ones over among themselves, with every number of hosts.",
         lambda m: Relation(
             [
                 Point(f"{n} hosts", m.cov(n, TAIL_DROP, "small") - m.cov(n, TAIL_DROP, "small", "small only"))
