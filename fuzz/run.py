@@ -25,8 +25,8 @@ from pathlib import Path
 
 from corpora import FUZZ, pack, targets, unpacked
 
-# There is no unsafe code in what is fuzzed, so no sanitizer has anything to watch. A case of more than ten seconds hangs, one of
-# more than two gigabytes has no bound.
+# There is no unsafe code in what is fuzzed, so no sanitizer has anything to watch. A case of more than ten seconds hangs, one
+# of more than two gigabytes has no bound.
 FUZZ_OPTIONS = [
     "-timeout=10",
     "-rss_limit_mb=2048",

@@ -29,11 +29,12 @@ WINDOW_20 = Path(__file__).parent / "data" / "ns2-window-20.csv"
 VALIDATE = "WIFAIR_VALIDATE" in os.environ
 SEEDS = 10 if VALIDATE else 4
 FLOWS_EACH_WAY = (2, 5, 10) if VALIDATE else (2, 5)
-# How far the two may lie apart beyond three standard errors of their difference: Jain's index; share of the sum of all throughputs; share
-# of the AP's loss ratio.
+# How far the two may lie apart beyond three standard errors of their difference: Jain's index; share of the sum of all
+# throughputs; share of the AP's loss ratio.
 ALLOWED_INDEX, ALLOWED_SHARE, ALLOWED_LOSSES = 0.01, 0.012, 0.03
 
-# Jain's index, sums of the uplinks' and the downlinks' throughputs in kbps, lost packets per packet offered to the AP without redundant ACKs.
+# Jain's index, sums of the uplinks' and the downlinks' throughputs in kbps, lost packets per packet offered to the AP without
+# redundant ACKs.
 Outcome = tuple[float, float, float, float]
 
 

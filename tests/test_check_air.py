@@ -67,7 +67,8 @@ def test_the_wire_is_compared_with_a_full_ppdu() -> None:
         wire={"rate_mbps": 100},
         flows=[{"direction": "down"}],
     )
-    # 256 MPDUs in 2,745 µs with their Block Ack, after an AIFS of 43 and 7.5 slots of 9: not the 51.7 Mbps of a frame by itself.
+    # 256 MPDUs in 2,745 µs with their Block Ack, after an AIFS of 43 and 7.5 slots of 9: not the 51.7 Mbps of a frame by
+    # itself.
     assert finding["wire.rate_mbps"].values["air_mbps"] == pytest.approx(256 * 12_000 / (43 + 67.5 + 2744.8), rel=1e-3)
 
 

@@ -535,8 +535,8 @@ def test_captures_explanation_and_page_are_of_the_real_packets(scenario: Path, t
     assert (tmp_path / "cafe" / "seed-1" / "ap-air.pcapng").exists()
 
 
-# In a mount namespace of its own: a TUN device that everybody may open, and the interpreter where everybody can read it. Then the
-# command line as a user without privileges.
+# In a mount namespace of its own: a TUN device that everybody may open, and the interpreter where everybody can read it. Then
+# the command line as a user without privileges.
 AS_NOBODY = """
 set -e
 mknod "$1/tun" c 10 200

@@ -82,8 +82,8 @@ WAITS = Step(
     "after a collision all wait EIFS and a DIFS, but who sent the longest frame alone 318 µs",
     {"mac.eifs_plus_difs": True, "mac.colliders_wait_eifs": True, "mac.ack_timeout_us": 268.0},
 )
-# Neighbours on the circle are nearer to each other than to the AP. Who captures a frame sets a NAV for the other, and an EIFS after it,
-# to the next whole microsecond: then it counts slots of its own.
+# Neighbours on the circle are nearer to each other than to the AP. Who captures a frame sets a NAV for the other, and an EIFS
+# after it, to the next whole microsecond: then it counts slots of its own.
 ROUNDING = Step(
     "bystanders that capture round their NAV to 1 µs (frames of whole µs)",
     {"flows[0].application.payload_bytes": 1467},

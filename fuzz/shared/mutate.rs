@@ -1,5 +1,5 @@
-//! A mutation of a plan that leaves it a plan most of the time: a place of it is drawn anew from the schema of what may
-//! stand there, goes, comes, or comes twice. Now and then what stands there is nonsense, the text is damaged where it hurts a reader
+//! A mutation of a plan that leaves it a plan most of the time: a place of it is drawn anew from the schema of what may stand
+//! there, goes, comes, or comes twice. Now and then what stands there is nonsense, the text is damaged where it hurts a reader
 //! of JSON, or it is any bytes that change.
 
 use std::sync::OnceLock;

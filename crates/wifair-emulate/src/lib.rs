@@ -1,7 +1,7 @@
 //! Real hosts on a simulated medium: a BSS of wifair in real time, whose hosts are network namespaces with TUN devices.
 //!
-//! Read first: [`EmulatedNetwork`] (BSS and wire with real packets, without clock or devices), then, on Linux, `engine` (the loop
-//! around it) and `guest` (a namespace and its device). `headers` parses packets where they enter, `conversations` counts
+//! Read first: [`EmulatedNetwork`] (BSS and wire with real packets, without clock or devices), then, on Linux, `engine` (the
+//! loop around it) and `guest` (a namespace and its device). `headers` parses packets where they enter, `conversations` counts
 //! packets per flow.
 
 #![forbid(unsafe_code)]

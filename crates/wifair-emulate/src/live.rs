@@ -66,8 +66,8 @@ pub struct Watches {
 }
 
 impl Watches {
-    /// The devices of `guests`, a pipe that is readable when the command has `ended`, and one for `orders`. `spin` before an event
-    /// is spent waiting actively.
+    /// The devices of `guests`, a pipe that is readable when the command has `ended`, and one for `orders`. `spin` before an
+    /// event is spent waiting actively.
     ///
     /// # Errors
     /// Returns the system call that failed.

@@ -591,8 +591,8 @@ mod tests {
         let is_marked = |bytes: &&Vec<u8>| headers::read(bytes, 2).unwrap().packet.ecn() == Ecn::Ce;
         let marked = at_host.iter().filter(is_marked).count();
         assert!(marked > 5, "{marked}");
-        // On the air, where retries are: radiotap, MAC 24 or with QoS 26, LLC 8, FCS 4. A frame that the station cannot decode is
-        // shown in part.
+        // On the air, where retries are: radiotap, MAC 24 or with QoS 26, LLC 8, FCS 4. A frame that the station cannot decode
+        // is shown in part.
         let on_air = |data: &[u8]| {
             let mac = &data[data[2].into()..];
             data.len() > 400 && mac[0] & 0x0F == 0x08 && mac[1] & 2 != 0 && data[16] & 0x40 == 0

@@ -1,7 +1,7 @@
 //! One processor for the engine, the others for the hosts' network stacks.
 //!
-//! A packet written to a TUN device is otherwise processed by the receiving TCP before the write returns, so that an A-MPDU of a
-//! hundred packets reaches its host milliseconds late. Receive packet steering (Documentation/networking/scaling.rst of the
+//! A packet written to a TUN device is otherwise processed by the receiving TCP before the write returns, so that an A-MPDU of
+//! a hundred packets reaches its host milliseconds late. Receive packet steering (Documentation/networking/scaling.rst of the
 //! kernel) moves that work to other processors.
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
@@ -14,8 +14,8 @@ pub struct Processors {
 }
 
 impl Processors {
-    /// Divides the processors that this thread may use; `None` if there is one only. The engine keeps the one that it runs on, so
-    /// that several emulations have different ones.
+    /// Divides the processors that this thread may use; `None` if there is one only. The engine keeps the one that it runs on,
+    /// so that several emulations have different ones.
     pub fn divide() -> Option<Processors> {
         let allowed = sched_getaffinity(Pid::from_raw(0)).ok()?;
         let engine = sched_getcpu().ok()?;

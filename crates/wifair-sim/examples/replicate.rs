@@ -1,8 +1,9 @@
-//! Runs one replication of the symmetric BSS and prints how many frame exchanges it had and how many packets they delivered: what
-//! `make bench` counts instructions and processor time of. Arguments: scheme, flows each way, simulated seconds; with `short` every
-//! flow is a row of transfers of ten segments, each over its own connection, instead of a transfer without end; with `edca` the flows
-//! share out the four access categories among them; with `today` the hosts have the settings of that profile; with `he80` the cell is
-//! 802.11ax at 80 MHz, MCS 7, with buffers of 1,000 packets; `he80-today` is both. With `schemes` alone it prints every scheme's name.
+//! Runs one replication of the symmetric BSS and prints how many frame exchanges it had and how many packets they delivered:
+//! what `make bench` counts instructions and processor time of. Arguments: scheme, flows each way, simulated seconds; with
+//! `short` every flow is a row of transfers of ten segments, each over its own connection, instead of a transfer without end;
+//! with `edca` the flows share out the four access categories among them; with `today` the hosts have the settings of that
+//! profile; with `he80` the cell is 802.11ax at 80 MHz, MCS 7, with buffers of 1,000 packets; `he80-today` is both. With
+//! `schemes` alone it prints every scheme's name.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

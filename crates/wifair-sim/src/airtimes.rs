@@ -5,8 +5,9 @@ use wifair_wlan::{Bss, Turn};
 
 use crate::plan::Plan;
 
-/// By station, in the order of the plan, and direction: how packets with `ip_bytes` and `dscp` contend, and the times that one takes
-/// and that as many take as fit in a PPDU or TXOP, in microseconds, at the initial rates of the plan. See [`Bss::access`].
+/// By station, in the order of the plan, and direction: how packets with `ip_bytes` and `dscp` contend, and the times that one
+/// takes and that as many take as fit in a PPDU or TXOP, in microseconds, at the initial rates of the plan. See
+/// [`Bss::access`].
 pub fn airtimes(plan: &Plan, ip_bytes: u32, dscp: u8) -> Result<Value, SpecError> {
     let bss = Bss::new(&plan.bss, 0)?;
     let us = |time: Time| time.as_ns() as f64 * 1e-3;

@@ -205,7 +205,8 @@ mod tests {
     }
 
     proptest! {
-        /// The best playout delay is no worse than any fixed one that plays something, and longer delays or more loss are never better.
+        /// The best playout delay is no worse than any fixed one that plays something, and longer delays or more loss are never
+        /// better.
         #[test]
         fn the_best_is_the_best(
             times in prop::collection::vec(1u64..2_000, 1..60), lost in 0u64..20, later in 0.0..500.0f64,

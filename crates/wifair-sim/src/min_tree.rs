@@ -23,9 +23,9 @@ impl TreeNode {
 
 /// The earliest of many instants, each at a fixed index: a tournament tree.
 ///
-/// Setting an instant costs O(log n) at most and usually a step or two, since an update stops where it does not change the winner;
-/// reading the earliest is a field access. Ties are resolved to the lowest index, so the order of events never depends on the order of
-/// insertion.
+/// Setting an instant costs O(log n) at most and usually a step or two, since an update stops where it does not change the
+/// winner; reading the earliest is a field access. Ties are resolved to the lowest index, so the order of events never depends
+/// on the order of insertion.
 #[derive(Clone, Debug)]
 pub struct MinTree {
     /// Node 0 is the root, the children of `i` begin at `8 i + 1`, the instants are in the nodes from `first_leaf` on.

@@ -458,8 +458,8 @@ impl<T: Tap> Fabric<T> {
     }
 }
 
-/// Whether an alarm at or before `deadline` comes before half of the time until then has passed. It is postponed while its connection is
-/// at hand: of many connections, the one whose alarm goes off in vain is in no cache any more.
+/// Whether an alarm at or before `deadline` comes before half of the time until then has passed. It is postponed while its
+/// connection is at hand: of many connections, the one whose alarm goes off in vain is in no cache any more.
 #[inline(always)] // three instructions
 fn is_early(alarm: Time, deadline: Time, now: Time) -> bool {
     // Wraps for a timer that does not run: such an alarm stays, and often serves the next deadline.

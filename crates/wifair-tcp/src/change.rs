@@ -8,8 +8,8 @@ use wifair_core::FiveTuple;
 
 use crate::{CongestionControlSpec, Receiver, Sender, TcpSpec};
 
-/// New values for some parameters of a flow's TCP. They hold for the connections that are opened from then on: what a connection
-/// has agreed on stays. A key that is absent leaves its value as it is.
+/// New values for some parameters of a flow's TCP. They hold for the connections that are opened from then on: what a
+/// connection has agreed on stays. A key that is absent leaves its value as it is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TcpChange {

@@ -1,11 +1,11 @@
-//! Delivery rate estimation: draft-ietf-ccwg-bbr-06, section 4.1 (from draft-cheng-iccrg-delivery-rate-estimation). Its names are in
-//! brackets.
+//! Delivery rate estimation: draft-ietf-ccwg-bbr-06, section 4.1 (from draft-cheng-iccrg-delivery-rate-estimation). Its names
+//! are in brackets.
 //!
-//! The idea: each packet remembers how much had been delivered when it was sent, and when. Its ACK then shows how much the network
-//! has delivered in between, at the lower of the rates at which that was sent and acknowledged.
+//! The idea: each packet remembers how much had been delivered when it was sent, and when. Its ACK then shows how much the
+//! network has delivered in between, at the lower of the rates at which that was sent and acknowledged.
 //!
-//! Interpretations: the order of transmissions is exact; a packet counts whole when the last of it is acknowledged; a segment that was
-//! sent more than once gives no RTT, since an ACK does not say which transmission it answers.
+//! Interpretations: the order of transmissions is exact; a packet counts whole when the last of it is acknowledged; a segment
+//! that was sent more than once gives no RTT, since an ACK does not say which transmission it answers.
 
 use std::collections::VecDeque;
 
@@ -26,7 +26,8 @@ struct SentPacket {
     in_flight: u32,
 }
 
-/// What an ACK that has delivered something says about the path, and the state of the connection then [RS, C]. Volumes are in bytes.
+/// What an ACK that has delivered something says about the path, and the state of the connection then [RS, C]. Volumes are in
+/// bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct RateSample {
     /// Bytes per second; 0 if there is no reliable rate [RS.delivery_rate].
@@ -93,7 +94,8 @@ pub(crate) struct DeliveryRateEstimator {
     app_limited: u64,
     /// [C.min_rtt]
     min_rtt: Option<Time>,
-    /// Of the ACK that is being handled: its time, what it delivers, its newest packet, and the newest RTT with its transmission.
+    /// Of the ACK that is being handled: its time, what it delivers, its newest packet, and the newest RTT with its
+    /// transmission.
     now: Time,
     newly_acked: u32,
     newest: Option<Newest>,
@@ -299,7 +301,8 @@ mod tests {
             self.packets[index].tx_in_flight = self.inflight();
         }
 
-        /// UpdateRateSample(P) for all that are delivered, then GenerateRateSample(): rate, delivered, lost, in flight, app-limited, RTT.
+        /// UpdateRateSample(P) for all that are delivered, then GenerateRateSample(): rate, delivered, lost, in flight,
+        /// app-limited, RTT.
         fn on_ack(&mut self, newly: &[usize], now: Time) -> Option<(f64, u64, u64, u32, bool, Option<Time>)> {
             for &index in newly {
                 self.packets[index].is_delivered = true;

@@ -1,9 +1,8 @@
 //! TCP end points without I/O: time and packets are arguments; packets and a deadline are results.
 //!
 //! Read first: [`TcpSpec`] (every parameter, with its source), then [`Sender`] (sends data, opens actively), then [`Receiver`]
-//! (reassembles, acknowledges, opens passively). One instance of each forms a connection. A sender repairs
-//! losses by one of three recoveries (`sender/loss_recovery.rs`); the window is controlled by [`congestion`], one file per congestion
-//! control.
+//! (reassembles, acknowledges, opens passively). One instance of each forms a connection. A sender repairs losses by one of
+//! three recoveries (`sender/loss_recovery.rs`); the window is controlled by [`congestion`], one file per congestion control.
 //!
 //! The contract of both ends: after every input (`open`, `write`, `close`, `on_segment`, `on_timer`, `on_link_rate`), call
 //! `poll_transmit` until it returns `None`; call `on_timer` once the time has reached `deadline`. A call of `on_timer` before

@@ -3,10 +3,11 @@
 //! Source: Linux. `tcp_update_pacing_rate()` sets the rate, `tcp_update_skb_after_send()` exempts the first segments and spaces
 //! the bursts, `tcp_tso_autosize()` gives their length. The qdisc `fq` enforces it for every congestion control.
 //!
-//! Interpretations: the rate is that of the moment at which a burst leaves. Only packets with data count; a FIN waits for its turn.
+//! Interpretations: the rate is that of the moment at which a burst leaves. Only packets with data count; a FIN waits for its
+//! turn.
 //!
-//! Deviations: no credit for a burst that leaves late, which Linux gives against jitter of its timers; bursts are no longer on a path
-//! with an RTT below 16 ms (`net.ipv4.tcp_tso_rtt_log`).
+//! Deviations: no credit for a burst that leaves late, which Linux gives against jitter of its timers; bursts are no longer on
+//! a path with an RTT below 16 ms (`net.ipv4.tcp_tso_rtt_log`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

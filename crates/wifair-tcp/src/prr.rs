@@ -1,7 +1,7 @@
 //! Proportional rate reduction: RFC 9937 (December 2025), which replaces RFC 6937. Its names are in brackets.
 //!
-//! The idea: what is sent during fast recovery is clocked by what is delivered. While more is in flight than the new window, a share
-//! of it, so that the reduction takes a round trip; below that as much, and a segment more where the ACK shows progress.
+//! The idea: what is sent during fast recovery is clocked by what is delivered. While more is in flight than the new window, a
+//! share of it, so that the reduction takes a round trip; below that as much, and a segment more where the ACK shows progress.
 
 /// State of a recovery, in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -15,13 +15,14 @@ pub(crate) struct Prr {
 }
 
 impl Prr {
-    /// Starts with `flight` bytes neither acknowledged nor selectively acknowledged before the ACK that starts the recovery (6.1).
+    /// Starts with `flight` bytes neither acknowledged nor selectively acknowledged before the ACK that starts the recovery
+    /// (6.1).
     pub(crate) fn new(flight: u32) -> Prr {
         Prr { flight: flight.max(1), delivered: 0, out: 0 }
     }
 
-    /// Handles an ACK that delivers `delivered` bytes (6.2) and leaves `pipe` in flight; returns the window. `safe`: it advances and
-    /// indicates no further loss [SafeACK].
+    /// Handles an ACK that delivers `delivered` bytes (6.2) and leaves `pipe` in flight; returns the window. `safe`: it
+    /// advances and indicates no further loss [SafeACK].
     pub(crate) fn on_ack(&mut self, delivered: u32, pipe: u32, ssthresh: u32, safe: bool, mss: u32) -> u32 {
         self.delivered = self.delivered.saturating_add(delivered);
         let mut count = if pipe > ssthresh {
@@ -50,8 +51,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// RFC 9937, 6 and 9: without safe ACKs no more is sent than delivered, but for the segment that starts the recovery, and a
-        /// window that loses nothing more arrives at ssthresh.
+        /// RFC 9937, 6 and 9: without safe ACKs no more is sent than delivered, but for the segment that starts the recovery,
+        /// and a window that loses nothing more arrives at ssthresh.
         #[test]
         fn sends_no_more_than_is_delivered_and_ends_at_the_threshold(
             segments in 4u32..2_000,

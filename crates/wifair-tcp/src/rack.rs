@@ -1,8 +1,8 @@
 //! RACK-TLP: RFC 8985, "The RACK-TLP Loss Detection Algorithm for TCP" (February 2021). Its names are in brackets.
 //!
-//! The idea: a segment is lost if one that was sent later has been delivered and the network has had some time to bring the former,
-//! too. Time takes the place of counting, so the loss of a retransmission shows as that of any segment. If no ACK comes, a probe
-//! asks for one before the retransmission timer expires.
+//! The idea: a segment is lost if one that was sent later has been delivered and the network has had some time to bring the
+//! former, too. Time takes the place of counting, so the loss of a retransmission shows as that of any segment. If no ACK
+//! comes, a probe asks for one before the retransmission timer expires.
 //!
 //! Interpretations:
 //! - [RACK.rtt] is of the segment sent last among those that an ACK delivers and that pass the checks of section 6.2, step 2.
@@ -80,7 +80,8 @@ impl LeastRtt {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Delivered {
     pub(crate) bytes: u32,
-    /// When the first segment was sent that it acknowledges and that was not delivered before, unless one of them was sent twice.
+    /// When the first segment was sent that it acknowledges and that was not delivered before, unless one of them was sent
+    /// twice.
     pub(crate) timed: Option<Time>,
     /// RTT of the segment sent last, if the congestion control needs it ([`AckSample`](crate::congestion::AckSample)).
     pub(crate) rtt: Option<Time>,

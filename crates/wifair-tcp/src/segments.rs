@@ -252,8 +252,8 @@ impl Segments {
         }
     }
 
-    /// RACK_detect_loss() (RFC 8985, 6.2): a segment sent before the transmission `latest` is lost once `patience` has passed since
-    /// it was sent.
+    /// RACK_detect_loss() (RFC 8985, 6.2): a segment sent before the transmission `latest` is lost once `patience` has passed
+    /// since it was sent.
     pub(crate) fn detect(&mut self, latest: u32, patience: Time, now: Time) -> Detected {
         let mut found = Detected::default();
         // Most often everything before `latest` is delivered.
@@ -297,8 +297,8 @@ impl Segments {
     }
 
     /// RACK_mark_losses_on_RTO() (RFC 8985, 6.3): the first segment is lost, and each that was sent at least `patience` ago. A
-    /// receiver that has discarded SACKed data does not acknowledge the first although it has SACKed it; then all is lost (RFC 2018,
-    /// section 8).
+    /// receiver that has discarded SACKed data does not acknowledge the first although it has SACKed it; then all is lost (RFC
+    /// 2018, section 8).
     pub(crate) fn lose_on_timeout(&mut self, patience: Time, now: Time) {
         if self.list.front().is_some_and(|first| first.sacked) {
             self.held.clear();

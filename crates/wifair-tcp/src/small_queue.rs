@@ -1,13 +1,13 @@
 //! TCP small queues: a sender leaves little data in the queue below it.
 //!
 //! Source: Linux, `tcp_small_queue_check()`. What waits below the socket, up to its transmission or loss, is bounded by max(two
-//! packets, what the pacing rate carries in 1 ms), raised to about 8 ms for Wi-Fi drivers (`tx_sk_pacing_shift` of 7 in mac80211). The
-//! pacing rate counts whether data is paced or not. With at most one segment outstanding there is no limit. A window that the limit
-//! leaves unused does not grow (`tcp_is_cwnd_limited()`): in slow start beyond twice what is outstanding, in congestion avoidance
-//! unless it was used up within the last round trip.
+//! packets, what the pacing rate carries in 1 ms), raised to about 8 ms for Wi-Fi drivers (`tx_sk_pacing_shift` of 7 in
+//! mac80211). The pacing rate counts whether data is paced or not. With at most one segment outstanding there is no limit. A
+//! window that the limit leaves unused does not grow (`tcp_is_cwnd_limited()`): in slow start beyond twice what is outstanding,
+//! in congestion avoidance unless it was used up within the last round trip.
 //!
-//! Deviations: a packet counts with its IP length, not with the memory that it takes (`truesize`); no `tcp_limit_output_bytes`, which
-//! is 4 MB; retransmissions have the same limit, not twice as much.
+//! Deviations: a packet counts with its IP length, not with the memory that it takes (`truesize`); no `tcp_limit_output_bytes`,
+//! which is 4 MB; retransmissions have the same limit, not twice as much.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -108,10 +108,10 @@ pub enum LossReduces {
     /// The congestion window, as in Linux. RFC 9438, 4.6 lets CUBIC do so if the window does not grow while unused; here it
     /// grows up to the receiver's window while an application sends little.
     Cwnd,
-    /// The lesser of the congestion window, without what fast recovery has added to it, and the receiver's window, as ns-2.35 does.
-    /// It differs from FlightSize where more is outstanding than the window allows: after a recovery of Reno that leaves losses
-    /// unrepaired, and at a timeout during a recovery, which reduces the window a second time. The threshold after a timeout is a
-    /// whole number of segments, rounded down.
+    /// The lesser of the congestion window, without what fast recovery has added to it, and the receiver's window, as ns-2.35
+    /// does. It differs from FlightSize where more is outstanding than the window allows: after a recovery of Reno that leaves
+    /// losses unrepaired, and at a timeout during a recovery, which reduces the window a second time. The threshold after a
+    /// timeout is a whole number of segments, rounded down.
     Window,
 }
 
@@ -185,8 +185,9 @@ pub enum RttSamples {
     /// One segment per round trip (RFC 6298, 3).
     #[default]
     OneSegment,
-    /// The first that each ACK acknowledges, as timestamps allow (RFC 7323, 4.1); the gains are divided by the number of samples
-    /// per round trip (appendix G). The times are those that RACK keeps, as in Linux, so it needs `loss_detection = "rack"`.
+    /// The first that each ACK acknowledges, as timestamps allow (RFC 7323, 4.1); the gains are divided by the number of
+    /// samples per round trip (appendix G). The times are those that RACK keeps, as in Linux, so it needs `loss_detection =
+    /// "rack"`.
     EveryAck,
 }
 

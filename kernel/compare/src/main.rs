@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Drives the kernel's queues and wifair's scheme `mac80211` with the same random operations and compares what leaves and what is
-//! dropped at each step.
+//! Drives the kernel's queues and wifair's scheme `mac80211` with the same random operations and compares what leaves and what
+//! is dropped at each step.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};

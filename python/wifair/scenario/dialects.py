@@ -21,8 +21,8 @@ NS_2: dict[str, Any] = {
         # Bystanders of a collision wait EIFS (364 us) plus DIFS, and so do its senders that hear the end of another frame.
         "eifs_plus_difs": True,
         "colliders_wait_eifs": True,
-        # A sender gives up SIFS (10 us) + ACK or CTS (304 us) + 4 us after its frame, and if the medium is idle then, its backoff
-        # begins at once: 318 us after the frame, which is 268 us and a DIFS.
+        # A sender gives up SIFS (10 us) + ACK or CTS (304 us) + 4 us after its frame, and if the medium is idle then, its
+        # backoff begins at once: 318 us after the frame, which is 268 us and a DIFS.
         "ack_timeout_us": 268.0,
         "cts_timeout_us": 268.0,
         "capture_db": 10.0,
@@ -45,8 +45,8 @@ NS_2: dict[str, Any] = {
         "repeated_timeout_lowers_ssthresh": True,
         # NewReno's recovery ends with the threshold as window (`exit_recovery_fix_` is off). Another control replaces this.
         "congestion_control": {"name": "newreno", "exit_window": "ssthresh"},
-        # `syn_` is on: a segment of 40 bytes opens the connection. Sinks answer it at once since February 2010; before, the delayed
-        # ones made it wait as any segment (`delayed_ack.syn`).
+        # `syn_` is on: a segment of 40 bytes opens the connection. Sinks answer it at once since February 2010; before, the
+        # delayed ones made it wait as any segment (`delayed_ack.syn`).
         "handshake": "ns-2",
         "delayed_ack": {"timeout_ms": 100},
         "rto": {

@@ -1,5 +1,6 @@
-//! Packets of arbitrary bytes in an emulated network, some with the beginning of a valid header: each is refused, or delivered, dropped,
-//! filtered or lost; what is delivered is what was sent but for marks, and marks leave the checksums as right or wrong as they were.
+//! Packets of arbitrary bytes in an emulated network, some with the beginning of a valid header: each is refused, or delivered,
+//! dropped, filtered or lost; what is delivered is what was sent but for marks, and marks leave the checksums as right or wrong
+//! as they were.
 
 use std::collections::BTreeMap;
 

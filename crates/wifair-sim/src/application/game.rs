@@ -1,12 +1,12 @@
 //! A fast multiplayer game: small packets at a tick in both directions, without congestion control.
 //!
 //! The defaults are the gaming traffic of 3GPP (TSG-RAN1 #48, R1-070674, Appendix B), a form of J. Färber's measurements of
-//! Counter-Strike ("Network game traffic modelling", NetGames 2002): intervals and sizes by the largest extreme value distribution
-//! with a location and a scale, the client's interval constant. Sizes are taken as payload of UDP, in whole bytes. Newer games tick
-//! faster; the intervals are parameters.
+//! Counter-Strike ("Network game traffic modelling", NetGames 2002): intervals and sizes by the largest extreme value
+//! distribution with a location and a scale, the client's interval constant. Sizes are taken as payload of UDP, in whole bytes.
+//! Newer games tick faster; the intervals are parameters.
 //!
-//! The server is at the end at which the flow's data begins: with `direction` down the station is a player, with up it hosts the
-//! game for a player elsewhere.
+//! The server is at the end at which the flow's data begins: with `direction` down the station is a player, with up it hosts
+//! the game for a player elsewhere.
 //!
 //! Draws: one for each end's first packet. Then two for each packet: its size, and the time to the next. Quantities
 //! with a scale of 0 are not drawn.

@@ -1,7 +1,7 @@
 //! `ping`: ICMP echoes at an interval. No draws.
 //!
-//! The end at which the flow's data begins sends the requests: the station where `direction` is up, a host behind the access point
-//! where it is down. The other end answers at once. Under load, the round-trip times are what is known as bufferbloat.
+//! The end at which the flow's data begins sends the requests: the station where `direction` is up, a host behind the access
+//! point where it is down. The other end answers at once. Under load, the round-trip times are what is known as bufferbloat.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

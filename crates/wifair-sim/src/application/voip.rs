@@ -1,15 +1,15 @@
 //! A telephone call: voice both ways in packets of constant size and interval (RTP, RFC 3550), without pauses.
 //!
-//! The defaults are G.711 in packets of 20 ms (RFC 3551, 4.5.14 and 4.2: 64 kbit/s, 20 ms by default): 160 bytes of voice, 12 of
-//! RTP, 8 of UDP, 20 of IP. Each direction is rated by the E-model ([`crate::e_model`]), with the loss that is left after the
-//! listener's playout buffer and the delay from mouth to ear: packetisation, network and playout.
+//! The defaults are G.711 in packets of 20 ms (RFC 3551, 4.5.14 and 4.2: 64 kbit/s, 20 ms by default): 160 bytes of voice, 12
+//! of RTP, 8 of UDP, 20 of IP. Each direction is rated by the E-model ([`crate::e_model`]), with the loss that is left after
+//! the listener's playout buffer and the delay from mouth to ear: packetisation, network and playout.
 //!
-//! Interpretation: a listener's buffer plays every packet a fixed time after it was sent; a packet that arrives later counts as lost.
-//! Real buffers adapt: unless `playout_delay_ms` is given, that time is the one with the best rating over the whole measurement,
-//! which is what adapting can reach at best where the delay's distribution does not change.
+//! Interpretation: a listener's buffer plays every packet a fixed time after it was sent; a packet that arrives later counts as
+//! lost. Real buffers adapt: unless `playout_delay_ms` is given, that time is the one with the best rating over the whole
+//! measurement, which is what adapting can reach at best where the delay's distribution does not change.
 //!
-//! Draws: one, the time by which the second direction starts later than the first, uniform within a packet's interval: two hosts
-//! have no common clock.
+//! Draws: one, the time by which the second direction starts later than the first, uniform within a packet's interval: two
+//! hosts have no common clock.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,9 @@
 //! Web documents of uniformly drawn size, with time to think between them, each over one new connection or several.
 //!
 //! With several connections a document is divided evenly among them; they are opened together, and it is there when the last
-//! share is. So do browsers, which load a page's parts over as many connections as they may open to a server side by side (RFC 9112,
-//! section 9.4); which part goes over which connection, and that a later part may use an earlier one's connection again, is left out.
+//! share is. So do browsers, which load a page's parts over as many connections as they may open to a server side by side (RFC
+//! 9112, section 9.4); which part goes over which connection, and that a later part may use an earlier one's connection again,
+//! is left out.
 //!
 //! Draws: two per document, the size and the think time before it, even if a range is empty.
 

@@ -118,8 +118,8 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    /// Handles an expired TCP timer of a transfer of known size: gives it up after too long without progress. Returns whether it
-    /// did.
+    /// Handles an expired TCP timer of a transfer of known size: gives it up after too long without progress. Returns whether
+    /// it did.
     #[cold]
     pub(super) fn give_up(&mut self, slot: usize) -> bool {
         let (now, flow) = (self.fabric.now, self.flow_of[slot] as usize);

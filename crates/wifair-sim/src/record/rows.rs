@@ -61,8 +61,8 @@ row! {
         application: String,
         /// Transport: `tcp`, `udp` or `icmp`. For the last two see also the table of datagrams.
         transport: String,
-        /// IP bytes of data segments, or of datagrams in the flow's direction, that reached their receiver, duplicates included,
-        /// in Mbit/s.
+        /// IP bytes of data segments, or of datagrams in the flow's direction, that reached their receiver, duplicates
+        /// included, in Mbit/s.
         throughput_ip_mbps: f64,
         /// Payload delivered in order, each byte once, in Mbit/s.
         goodput_mbps: f64,

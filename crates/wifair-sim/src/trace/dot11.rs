@@ -124,8 +124,8 @@ fn msdu(packet: &Packet, full: bool, contents: &impl Contents, bytes: &mut Vec<u
     LLC_BYTES + contents.write(packet, full, bytes)
 }
 
-/// Appends the subframes of an A-MSDU (9.3.2.2.2), up to as much of the last as is captured; payload that is not captured is zeros.
-/// Returns the real length of all of `bytes`.
+/// Appends the subframes of an A-MSDU (9.3.2.2.2), up to as much of the last as is captured; payload that is not captured is
+/// zeros. Returns the real length of all of `bytes`.
 fn a_msdu(packets: &[&Packet], full: bool, contents: &impl Contents, bytes: &mut Vec<u8>) -> usize {
     let (mut begins, mut length) = (bytes.len(), bytes.len());
     for packet in packets {
@@ -143,8 +143,8 @@ fn a_msdu(packets: &[&Packet], full: bool, contents: &impl Contents, bytes: &mut
 }
 
 impl Dot11Writer {
-    /// What follows the MAC header of a beacon, which begins at `from`: the fixed fields, SSID and supported rates, and elements
-    /// of a vendor up to its length.
+    /// What follows the MAC header of a beacon, which begins at `from`: the fixed fields, SSID and supported rates, and
+    /// elements of a vendor up to its length.
     fn beacon(&self, frame: &AirFrame, from: usize, bytes: &mut Vec<u8>) {
         let header_bits = 8 * (bytes.len() - from) as u64;
         let kbps = frame.mode.rate.as_kbps();
@@ -274,7 +274,8 @@ pub(super) struct Stamp {
     pub is_retry: bool,
 }
 
-/// Sequence numbers (10.3.2.14.2): per node under DCF, per node, receiver and category under EDCA, where beacons have their own.
+/// Sequence numbers (10.3.2.14.2): per node under DCF, per node, receiver and category under EDCA, where beacons have their
+/// own.
 #[derive(Default)]
 pub(super) struct Sequences {
     next: BTreeMap<(u32, StationId), u16>,

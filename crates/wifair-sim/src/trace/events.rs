@@ -21,9 +21,8 @@ row! {
     EventRow in "events" {
         /// Time in nanoseconds from the start of the run. An exchange is logged when it begins.
         time_ns: u64,
-        /// `enqueue`, `refuse`, `evict`, `mark`, `dequeue` (at a port), `exchange` (a transmission on the medium), `mpdu` (an MPDU
-        /// of it; of an A-MSDU a row per packet), `finish` (the MAC is done with the
-        /// packet), `beacon`.
+        /// `enqueue`, `refuse`, `evict`, `mark`, `dequeue` (at a port), `exchange` (a transmission on the medium), `mpdu` (an
+        /// MPDU of it; of an A-MSDU a row per packet), `finish` (the MAC is done with the packet), `beacon`.
         event: &'static str,
         /// Reason or result: of `refuse` `tail-drop` or `aqm`; of `evict` `redundant`, `victim` or `aqm`; of `mark` `ce` or
         /// `ece`; of `exchange` and `mpdu` `acknowledged`, `collided`, `data-lost` or `ack-lost`; of `finish` `delivered` or
@@ -55,8 +54,8 @@ row! {
         attempts: Option<u64>,
         /// Of `exchange`, `mpdu` and `finish`: data rate of the last attempt.
         rate_mbps: Option<f64>,
-        /// Of `exchange`: time for which its frames occupy the medium. Of `mpdu`: the packet's share of that. Of `finish`: of all attempts
-        /// together.
+        /// Of `exchange`: time for which its frames occupy the medium. Of `mpdu`: the packet's share of that. Of `finish`: of
+        /// all attempts together.
         airtime_ns: Option<u64>,
         /// Of `finish`: from head of line to the end.
         service_ns: Option<u64>,

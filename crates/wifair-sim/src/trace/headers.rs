@@ -1,4 +1,5 @@
-//! The headers of IP packets as bytes: IPv4 with TCP, UDP or an ICMP echo, options and checksums included. Payload is all zeros.
+//! The headers of IP packets as bytes: IPv4 with TCP, UDP or an ICMP echo, options and checksums included. Payload is all
+//! zeros.
 
 use etherparse::checksum::Sum16BitWords;
 use etherparse::{

@@ -53,8 +53,8 @@ impl Radiotap {
         Radiotap { channel, short_preamble: phy.preamble() == Preamble::Short }
     }
 
-    /// Writes the header of a frame whose PSDU begins at `at` in `mode` into `bytes`, which it clears; `whole`: whether the frame
-    /// can be decoded.
+    /// Writes the header of a frame whose PSDU begins at `at` in `mode` into `bytes`, which it clears; `whole`: whether the
+    /// frame can be decoded.
     pub fn write(&self, at: Time, mode: &Mode, whole: bool, part: Option<Subframe>, bytes: &mut Vec<u8>) {
         bytes.clear();
         bytes.extend_from_slice(&[0; 8]);

@@ -1,4 +1,5 @@
-//! What a Block Ack says: the recipient's scoreboard in full-state operation (802.11-2020, 10.25.6.3; 10.25.6.5 for the response).
+//! What a Block Ack says: the recipient's scoreboard in full-state operation (802.11-2020, 10.25.6.3; 10.25.6.5 for the
+//! response).
 
 /// Sequence numbers count modulo this.
 const SEQUENCES: u16 = 4_096;
@@ -44,8 +45,8 @@ impl BlockAckScoreboard {
         self.start
     }
 
-    /// Appends the bitmap of a Block Ack, as long as the window requires; returns the value of the fragment number subfield, which
-    /// gives its length (Table 9-28 of 802.11-2020, with 802.11ax and be).
+    /// Appends the bitmap of a Block Ack, as long as the window requires; returns the value of the fragment number subfield,
+    /// which gives its length (Table 9-28 of 802.11-2020, with 802.11ax and be).
     pub fn write(&self, bytes: &mut Vec<u8>) -> u16 {
         let (bits, code): (u16, u16) = match self.window {
             0..=64 => (64, 0),

@@ -81,8 +81,8 @@ fn stations_of_different_rates_get_equal_airtime() {
     }
 }
 
-/// With generic receive offload a station answers each A-MPDU with one ACK, or one for each 65,535 bytes of it; without with one for every
-/// second segment. Nothing else changes for a single download.
+/// With generic receive offload a station answers each A-MPDU with one ACK, or one for each 65,535 bytes of it; without with
+/// one for every second segment. Nothing else changes for a single download.
 #[test]
 fn receive_offload_answers_an_aggregate_with_one_ack() {
     let per_ppdu = |receive_offload: bool| {

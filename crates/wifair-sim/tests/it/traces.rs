@@ -44,8 +44,8 @@ fn with_edca(mut plan: Value) -> Value {
     plan
 }
 
-/// Links with Block Ack agreements, with losses, retries, Block Ack Requests and an RTS before long PPDUs, and a station that has
-/// none.
+/// Links with Block Ack agreements, with losses, retries, Block Ack Requests and an RTS before long PPDUs, and a station that
+/// has none.
 fn with_aggregates(mut plan: Value, phy: Value, mac: Value) -> Value {
     plan["bss"]["phy"] = phy;
     plan["bss"]["mac"] = mac;
@@ -59,7 +59,8 @@ fn with_aggregates(mut plan: Value, phy: Value, mac: Value) -> Value {
     plan
 }
 
-/// A rate changes, packets above a lowered limit go, connections are forgotten, and somebody samples what the scheme says of itself.
+/// A rate changes, packets above a lowered limit go, connections are forgotten, and somebody samples what the scheme says of
+/// itself.
 fn with_changes(mut plan: Value) -> Value {
     plan["events"] = json!([
         {"at_s": 3.0, "station": {"label": "up-1", "rate_mbps": 5.5}},

@@ -21,8 +21,8 @@
 //! - A change during fast recovery concerns the window to which recovery will lead, ssthresh; the paper is silent.
 //! - FlightSize at a loss, which halves the window (RFC 5681, equation 4), counts k-fold in `scaled`: it is 1/k of what the
 //!   saved window stands for.
-//! - How the sender is notified (`polling`): from its driver at once, the paper's first option, which its evaluation assumes; or
-//!   by asking from time to time, its second (SNMP).
+//! - How the sender is notified (`polling`): from its driver at once, the paper's first option, which its evaluation assumes;
+//!   or by asking from time to time, its second (SNMP).
 //!
 //! Deviations: none known. The sender must be the host with the wireless link; a server behind the access point cannot
 //! know the rate, unless something notifies it.

@@ -1,19 +1,20 @@
 //! `bbr`: BBR version 3, draft-ietf-ccwg-bbr-06 (IETF, experimental). Names of the draft are in brackets.
 //!
-//! The idea: a model of the path, of its bandwidth (the highest delivery rate of two cycles of probing) and its round-trip time (the
-//! least of ten seconds), says how fast to send (pacing) and how much may be in flight (cwnd). Losses bound the model; they are no
-//! measure of the rate.
+//! The idea: a model of the path, of its bandwidth (the highest delivery rate of two cycles of probing) and its round-trip time
+//! (the least of ten seconds), says how fast to send (pacing) and how much may be in flight (cwnd). Losses bound the model;
+//! they are no measure of the rate.
 //!
 //! Interpretations:
-//! - Every control parameter is set on an ACK that delivers something, losses are handled first. What is in flight is RFC 6675's pipe.
+//! - Every control parameter is set on an ACK that delivers something, losses are handled first. What is in flight is RFC
+//!   6675's pipe.
 //! - [T_reno_bound] and [TargetInflight] count segments where they are compared with round trips.
 //! - The maximum of [BBR.extra_acked] is over exactly ten round trips, one in Startup.
 //! - High loss in Startup (5.3.1.3): looked at once per round trip with a loss, from one round trip after the first on.
 //! - [InflightAtLoss] is at least what was in flight before the packet.
 //! - A congestion mark (RFC 3168) counts as a loss of the round trip. The draft leaves that open (3.7).
 //!
-//! Deviations: nothing is restored after a spurious recovery (5.5.11): senders here do not detect any. The queue below the sender does
-//! not count for the detection of application limits.
+//! Deviations: nothing is restored after a spurious recovery (5.5.11): senders here do not detect any. The queue below the
+//! sender does not count for the detection of application limits.
 //!
 //! Random draws: none from the streams of a run. The waits between probes (5.3.3.8) are a hash of the 5-tuple and the time.
 

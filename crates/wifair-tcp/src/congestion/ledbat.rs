@@ -1,21 +1,22 @@
 //! `ledbat`: RFC 6817, "Low Extra Delay Background Transport (LEDBAT)" (December 2012). Its names are in brackets.
 //!
-//! The idea: the delay beyond the least of the last ten minutes is queueing delay. Below a target the window grows, by at most one
-//! segment per round trip; above the target it shrinks, the faster the longer the queue. So a background transfer takes what other
-//! traffic leaves and gives way to it. A loss halves the window.
+//! The idea: the delay beyond the least of the last ten minutes is queueing delay. Below a target the window grows, by at most
+//! one segment per round trip; above the target it shrinks, the faster the longer the queue. So a background transfer takes
+//! what other traffic leaves and gives way to it. A loss halves the window.
 //!
 //! Interpretations:
-//! - FILTER() is the minimum of the last [CURRENT_FILTER] samples. There is one sample per round trip or, with `tcp.rto.samples` =
-//!   `every-ack`, one per ACK. Samples older than the base delays may be shorter: the queueing delay is then 0.
-//! - [bytes_newly_acked] is one segment per ACK, which the RFC allows, or with `tcp.byte_counting` all that an ACK acknowledges. So growth
-//!   is never faster than that of the other controls with the same `tcp`.
+//! - FILTER() is the minimum of the last [CURRENT_FILTER] samples. There is one sample per round trip or, with
+//!   `tcp.rto.samples` = `every-ack`, one per ACK. Samples older than the base delays may be shorter: the queueing delay is
+//!   then 0.
+//! - [bytes_newly_acked] is one segment per ACK, which the RFC allows, or with `tcp.byte_counting` all that an ACK
+//!   acknowledges. So growth is never faster than that of the other controls with the same `tcp`.
 //! - There is no slow start: the pseudocode of section 2.4.2 has none. `tcp.initial_ssthresh_segments` has no effect.
 //! - In fast recovery the recovery sets the window. A window reduced by it or by a timeout grows by the same formula.
 //! - The congestion timeout [CTO] is the retransmission timeout (RFC 6298).
 //!
-//! Deviations: delays are round-trip times, since segments here carry no timestamps from which one-way delays could be computed. A queue
-//! on the way of the ACKs counts as well, and so does the delay of an ACK. The initial window [INIT_CWND] is that of `tcp`, which is
-//! three segments of 1460 bytes unless set, not two.
+//! Deviations: delays are round-trip times, since segments here carry no timestamps from which one-way delays could be
+//! computed. A queue on the way of the ACKs counts as well, and so does the delay of an ACK. The initial window [INIT_CWND] is
+//! that of `tcp`, which is three segments of 1460 bytes unless set, not two.
 
 use std::collections::VecDeque;
 

@@ -159,14 +159,14 @@ pub trait CongestionControl {
         None
     }
 
-    /// Whether the control needs delivery rate samples, which RACK provides. Then the hooks below are called, `on_loss` does not
-    /// change `cwnd`, and nothing but the control and a timeout changes `cwnd`.
+    /// Whether the control needs delivery rate samples, which RACK provides. Then the hooks below are called, `on_loss` does
+    /// not change `cwnd`, and nothing but the control and a timeout changes `cwnd`.
     fn needs_rate_samples(&self) -> bool {
         false
     }
 
-    /// Data is about to be sent with nothing in flight, after the application had nothing to send. `total_delivered`: bytes delivered
-    /// so far.
+    /// Data is about to be sent with nothing in flight, after the application had nothing to send. `total_delivered`: bytes
+    /// delivered so far.
     fn on_transmit_from_idle(&mut self, _window: &mut Window, _total_delivered: u64, _now: Time) {}
 
     /// A congestion mark has been echoed (RFC 3168), once per window.
@@ -175,7 +175,8 @@ pub trait CongestionControl {
     /// A packet has been found to be lost; called before the sample of the same ACK.
     fn on_lost_packet(&mut self, _window: &mut Window, _lost: &LostPacket, _now: Time) {}
 
-    /// An ACK has delivered something: sets `cwnd`. Returns whether the connection is to be taken as limited by the application.
+    /// An ACK has delivered something: sets `cwnd`. Returns whether the connection is to be taken as limited by the
+    /// application.
     fn on_rate_sample(&mut self, _window: &mut Window, _sample: &RateSample, _now: Time) -> bool {
         false
     }

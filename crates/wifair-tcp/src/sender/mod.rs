@@ -1,6 +1,6 @@
-//! A sender and its interface. `tcb.rs` has its state; `window.rs` is what ACKs and timeouts do to it, `output.rs` makes packets.
-//! `receive.rs` handles arriving packets and the timer, `transmit.rs` chooses what is sent, `shaper.rs` holds data back. Losses are
-//! repaired by one of three recoveries (`loss_recovery.rs`).
+//! A sender and its interface. `tcb.rs` has its state; `window.rs` is what ACKs and timeouts do to it, `output.rs` makes
+//! packets. `receive.rs` handles arriving packets and the timer, `transmit.rs` chooses what is sent, `shaper.rs` holds data
+//! back. Losses are repaired by one of three recoveries (`loss_recovery.rs`).
 
 mod loss_recovery;
 mod model;

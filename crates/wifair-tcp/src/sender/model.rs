@@ -6,8 +6,8 @@ use super::tcb::Tcb;
 use crate::rack::Rack;
 
 impl Rack {
-    /// Whether there was nothing to send although the window would have allowed it [CheckIfApplicationLimited]: to be called before an
-    /// ACK, a timer or a write is handled.
+    /// Whether there was nothing to send although the window would have allowed it [CheckIfApplicationLimited]: to be called
+    /// before an ACK, a timer or a write is handled.
     pub(super) fn check_application_limit(&mut self, tcb: &Tcb) {
         let (pipe, lost) = (self.segments.pipe(), self.segments.lost_bytes());
         let Some(sampler) = &mut self.segments.sampler else { return };

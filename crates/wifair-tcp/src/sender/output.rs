@@ -37,8 +37,8 @@ impl Tcb {
         &self.packet
     }
 
-    /// After a timeout: retransmits the next segment that was outstanding then, up to `hole_end`, as the window allows. `sacked`: bytes
-    /// before it that the receiver holds.
+    /// After a timeout: retransmits the next segment that was outstanding then, up to `hole_end`, as the window allows.
+    /// `sacked`: bytes before it that the receiver holds.
     #[cold]
     pub(super) fn transmit_again(&mut self, hole_end: u32, sacked: u32, now: Time) -> Option<Packet> {
         let (payload, fin) = self.sent_segment_at(self.nxt, hole_end);
@@ -51,8 +51,8 @@ impl Tcb {
         Some(self.retransmit(at, payload, fin, now))
     }
 
-    /// Sends new data, with `lost` bytes outstanding that are found to be lost. `beyond_window`: bytes that may be outstanding beyond the
-    /// window: limited transmit (RFC 3042; with SACK RFC 6675, section 5, step 3), and SACKed data during a repair.
+    /// Sends new data, with `lost` bytes outstanding that are found to be lost. `beyond_window`: bytes that may be outstanding
+    /// beyond the window: limited transmit (RFC 3042; with SACK RFC 6675, section 5, step 3), and SACKed data during a repair.
     pub(super) fn transmit_new_data(
         &mut self,
         lost: u32,
@@ -158,8 +158,8 @@ impl Tcb {
         self.timed_at = now;
     }
 
-    /// Payload and FIN of the segment that starts at `at` and was sent before, up to `hole_end`, from where the receiver is known to hold
-    /// data.
+    /// Payload and FIN of the segment that starts at `at` and was sent before, up to `hole_end`, from where the receiver is
+    /// known to hold data.
     pub(super) fn sent_segment_at(&self, at: u32, hole_end: u32) -> (u32, bool) {
         let data = self.max.wrapping_sub(at) - u32::from(self.fin_sent);
         let payload = data.min(self.window.mss).min(hole_end.wrapping_sub(at));

@@ -47,7 +47,8 @@ impl Rack {
         self.update_model(tcb, acked, now);
     }
 
-    /// Finds lost segments, responds to their loss and sets the timer; after an ACK that has delivered `delivered` bytes, if any.
+    /// Finds lost segments, responds to their loss and sets the timer; after an ACK that has delivered `delivered` bytes, if
+    /// any.
     fn detect_losses(&mut self, tcb: &mut Tcb, advances: bool, delivered: u32, now: Time) {
         let repairing = tcb.is_repairing();
         let srtt = tcb.rto.srtt().unwrap_or(Time::ZERO);
@@ -235,8 +236,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever ACKs say and whenever timers expire, what is assumed to be in the network stays within the window, but for a
-        /// probe, and for the first repair of a recovery or after a timeout.
+        /// Whatever ACKs say and whenever timers expire, what is assumed to be in the network stays within the window, but for
+        /// a probe, and for the first repair of a recovery or after a timeout.
         #[test]
         fn no_more_is_in_the_network_than_the_window_allows(
             proportional_rate_reduction: bool,

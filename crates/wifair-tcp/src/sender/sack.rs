@@ -32,8 +32,8 @@ impl Scoreboard {
         }
     }
 
-    /// The next packet: the repair of the first hole, the segment that NextSeg() chooses, what was outstanding at a timeout, new data
-    /// or a FIN.
+    /// The next packet: the repair of the first hole, the segment that NextSeg() chooses, what was outstanding at a timeout,
+    /// new data or a FIN.
     pub(super) fn next_packet(&mut self, tcb: &mut Tcb, now: Time) -> Option<Packet> {
         if tcb.repair {
             return Some(self.transmit_repair(tcb, now));

@@ -1,4 +1,5 @@
-//! Traffic shaping, which may hold data back that the windows allow: pacing (`pacing.rs`) and TCP small queues (`small_queue.rs`).
+//! Traffic shaping, which may hold data back that the windows allow: pacing (`pacing.rs`) and TCP small queues
+//! (`small_queue.rs`).
 
 use wifair_core::{Packet, Time};
 
@@ -80,8 +81,8 @@ impl Tcb {
         shaper.used_up.is_some()
     }
 
-    /// Whether the window may grow by an ACK of `acked` bytes, which have been taken off: it is used, or nothing but the window limits
-    /// the sender.
+    /// Whether the window may grow by an ACK of `acked` bytes, which have been taken off: it is used, or nothing but the window
+    /// limits the sender.
     pub(super) fn uses_window(&mut self, acked: u32) -> bool {
         if self.shaper.as_ref().is_none_or(|shaper| shaper.queue.is_none()) {
             return true;
@@ -103,8 +104,8 @@ impl Tcb {
 }
 
 impl Sender {
-    /// The rate at which data is paced, or would be, in bytes per second; `None` if neither pacing nor TCP small queues are on, or if
-    /// no RTT is known.
+    /// The rate at which data is paced, or would be, in bytes per second; `None` if neither pacing nor TCP small queues are on,
+    /// or if no RTT is known.
     pub fn pacing_rate(&self) -> Option<u64> {
         self.tcb.pacing_rate()
     }

@@ -1,5 +1,5 @@
-//! The sender's transmission control block (RFC 9293, 3.3.1): sequence numbers, window, timer and the last packet. Loss recoveries
-//! work on it.
+//! The sender's transmission control block (RFC 9293, 3.3.1): sequence numbers, window, timer and the last packet. Loss
+//! recoveries work on it.
 
 use std::sync::Arc;
 

@@ -22,8 +22,8 @@ impl Tcb {
         self.timer = now + self.rto.timeout();
     }
 
-    /// Handles an ACK of everything before `ack`, which counts for `counted` bytes, with `lost` bytes outstanding that are found to be
-    /// lost; the window grows if it `may_grow`. Returns the RTT sample that it gives, if any.
+    /// Handles an ACK of everything before `ack`, which counts for `counted` bytes, with `lost` bytes outstanding that are
+    /// found to be lost; the window grows if it `may_grow`. Returns the RTT sample that it gives, if any.
     pub(super) fn on_new_ack(
         &mut self,
         ack: u32,
@@ -114,8 +114,8 @@ impl Tcb {
         } else {
             let reduces = self.loss_reduces(self.sent_bytes());
             self.control.on_loss(&mut self.window, reduces);
-            // The minimum of the threshold is two segments (RFC 5681, equation 4), that of the window one. For half a segment per
-            // round trip the timer is used.
+            // The minimum of the threshold is two segments (RFC 5681, equation 4), that of the window one. For half a segment
+            // per round trip the timer is used.
             let Window { cwnd, ssthresh, mss, .. } = self.window;
             self.ecn.paused |= cwnd <= mss;
             self.window.cwnd = if ssthresh < cwnd { ssthresh } else { (cwnd / 2).max(mss) };

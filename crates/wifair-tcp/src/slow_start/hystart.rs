@@ -1,16 +1,16 @@
-//! HyStart as in Linux's CUBIC (`hystart_update()` in `net/ipv4/tcp_cubic.c`, 6.12), after S. Ha and I. Rhee, "Taming the Elephants:
-//! New TCP Slow Start", 2008.
+//! HyStart as in Linux's CUBIC (`hystart_update()` in `net/ipv4/tcp_cubic.c`, 6.12), after S. Ha and I. Rhee, "Taming the
+//! Elephants: New TCP Slow Start", 2008.
 //!
-//! The idea: in slow start a window of data leaves as a burst in each round trip. If its ACKs keep arriving close together for as long
-//! as the least RTT, the path is full ("ACK train"). If the least RTT of a round exceeds the least RTT of all by an eighth, a queue
-//! has built up ("delay"). Either sets the threshold to the window.
+//! The idea: in slow start a window of data leaves as a burst in each round trip. If its ACKs keep arriving close together for
+//! as long as the least RTT, the path is full ("ACK train"). If the least RTT of a round exceeds the least RTT of all by an
+//! eighth, a queue has built up ("delay"). Either sets the threshold to the window.
 //!
 //! The rules of Linux that are not in the paper:
-//! - The ACK train must last for the least RTT and a millisecond at most (what four bursts of segmentation offload take at the pacing
-//!   rate), or for half of that if data is not paced.
+//! - The ACK train must last for the least RTT and a millisecond at most (what four bursts of segmentation offload take at the
+//!   pacing rate), or for half of that if data is not paced.
 //! - The first eight samples of a round only lower its least RTT; the ninth and later ones are compared.
-//! - Both are found once. A retransmission timeout forgets the least RTT and lets them be found again. Samples in the first second of
-//!   congestion avoidance do not count.
+//! - Both are found once. A retransmission timeout forgets the least RTT and lets them be found again. Samples in the first
+//!   second of congestion avoidance do not count.
 //! - The round after a timeout has no ACK train, because the timeout starts it.
 //!
 //! Deviation: times are in nanoseconds, in Linux in microseconds.

@@ -1,8 +1,8 @@
 //! HyStart++: RFC 9406, "HyStart++: Modified Slow Start for TCP" (May 2023). Its names are in brackets.
 //!
-//! The idea: if the least RTT of a round exceeds that of the round before by an eighth, a queue may have built up. The window then
-//! grows at a quarter of the pace (conservative slow start, CSS). If the RTT falls again, slow start continues. After five rounds
-//! slow start ends.
+//! The idea: if the least RTT of a round exceeds that of the round before by an eighth, a queue may have built up. The window
+//! then grows at a quarter of the pace (conservative slow start, CSS). If the RTT falls again, slow start continues. After five
+//! rounds slow start ends.
 //!
 //! Interpretations:
 //! - An ACK gives at most one sample: the RTT of the segment sent last among those that it delivers.

@@ -92,7 +92,8 @@ fn run(flows: usize, limit_packets: u64, start: Time, end: Time) -> (Vec<f64>, N
     (shares.collect(), network)
 }
 
-/// Its rate but for what ProbeRTT (5.3.4.2: 2 %) and the margin of pacing (1 %) take, with next to no queue, whatever the buffer.
+/// Its rate but for what ProbeRTT (5.3.4.2: 2 %) and the margin of pacing (1 %) take, with next to no queue, whatever the
+/// buffer.
 #[test]
 fn one_flow_fills_the_path_without_a_queue() {
     for limit in [20, 70, 1_000] {
@@ -108,8 +109,8 @@ fn one_flow_fills_the_path_without_a_queue() {
     }
 }
 
-/// The states follow each other as the draft's diagram has them (5.1.1) and in its times: a probe for bandwidth 2 to 3 s after the
-/// last (5.3.3.8), one for the RTT after 5 s (5.3.4), of 200 ms and up to two round trips.
+/// The states follow each other as the draft's diagram has them (5.1.1) and in its times: a probe for bandwidth 2 to 3 s after
+/// the last (5.3.3.8), one for the RTT after 5 s (5.3.4), of 200 ms and up to two round trips.
 #[test]
 fn the_states_come_in_order_and_in_time() {
     let (_, network) = run(1, 70, Time::from_s(5), Time::from_s(125));

@@ -1,4 +1,5 @@
-//! The integration tests of the crate, as one program: it links once. Run a part with `cargo test -p wifair-tcp --test it PART::`.
+//! The integration tests of the crate, as one program: it links once. Run a part with `cargo test -p wifair-tcp --test it
+//! PART::`.
 
 mod any_path;
 mod bbr;

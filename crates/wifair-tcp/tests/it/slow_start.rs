@@ -31,8 +31,8 @@ impl Path for Bottleneck {
     }
 }
 
-/// A flow that begins with ten segments, after 2 s: the threshold in segments, and the number of segments sent again. Each segment is
-/// acknowledged at once.
+/// A flow that begins with ten segments, after 2 s: the threshold in segments, and the number of segments sent again. Each
+/// segment is acknowledged at once.
 fn run(slow_start: Value) -> (u32, u64) {
     let spec: TcpSpec = serde_json::from_value(json!({
         "congestion_control": { "name": "cubic", "slow_start": slow_start },
@@ -51,23 +51,25 @@ fn run(slow_start: Value) -> (u32, u64) {
     (sender.ssthresh_bytes() / 1460, sender.stats().segments_retransmitted)
 }
 
-/// Windows of 10, 20, 40 segments: their ACKs are 1.2 ms apart, a train. It ends slow start when it is longer than half of 61.2 + 1 ms,
-/// which is the 27th ACK of the third round, 31.2 ms after the first. The window is 40 + 26 segments then: the queue is never full.
+/// Windows of 10, 20, 40 segments: their ACKs are 1.2 ms apart, a train. It ends slow start when it is longer than half of 61.2
+/// + 1 ms, which is the 27th ACK of the third round, 31.2 ms after the first. The window is 40 + 26 segments then: the queue is
+/// never full.
 #[test]
 fn the_ack_train_ends_slow_start_near_the_capacity_of_the_path() {
     assert_eq!(run(json!({ "name": "hystart" })), (66, 0));
     assert_eq!(run(json!({ "name": "hystart", "delay": false })), (66, 0));
 }
 
-/// By the RTT alone. The window of 80 finds an empty queue at first, which counts; that of 160 finds 29 packets there, and ends slow
-/// start with its ninth ACK.
+/// By the RTT alone. The window of 80 finds an empty queue at first, which counts; that of 160 finds 29 packets there, and ends
+/// slow start with its ninth ACK.
 #[test]
 fn the_delay_ends_slow_start_before_the_queue_is_full() {
     assert_eq!(run(json!({ "name": "hystart", "ack_train": false })), (168, 0));
 }
 
-/// HyStart++ compares with the round before and then grows by a quarter per round: from 167 segments over 208 to 260, of which path and
-/// queue hold 251. A loss shows a round trip late: slow start has sent a window too much by then, conservative slow start a quarter of one.
+/// HyStart++ compares with the round before and then grows by a quarter per round: from 167 segments over 208 to 260, of which
+/// path and queue hold 251. A loss shows a round trip late: slow start has sent a window too much by then, conservative slow
+/// start a quarter of one.
 #[test]
 fn conservative_slow_start_loses_less_than_slow_start() {
     let (_, standard) = run(json!({ "name": "standard" }));

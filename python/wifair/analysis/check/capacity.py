@@ -24,7 +24,8 @@ SETTLED = 1e-4
 BISECTIONS = 10
 # Standard deviations of the gap between two turns that a queue has to hold.
 DEVIATIONS = 2.5
-# By how much turns come sooner than packets need where a scheme gives each station its share: those with few packets waste theirs.
+# By how much turns come sooner than packets need where a scheme gives each station its share: those with few packets waste
+# theirs.
 UNEVEN = 2.0
 
 
