@@ -83,8 +83,6 @@ pub(crate) struct Delivered {
     /// When the first segment was sent that it acknowledges and that was not delivered before, unless one of them was sent
     /// twice.
     pub(crate) timed: Option<Time>,
-    /// RTT of the segment sent last, if the congestion control needs it ([`AckSample`](crate::congestion::AckSample)).
-    pub(crate) rtt: Option<Time>,
 }
 
 /// State of RACK-TLP.
@@ -120,8 +118,10 @@ pub(crate) struct Rack {
     pub(crate) probe_due: bool,
     /// An RTT was measured since the last probe.
     rtt_since_probe: bool,
-    /// The congestion control needs the RTT that each ACK gives.
+    /// The congestion control needs the RTT that each ACK gives ([`AckSample`](crate::congestion::AckSample)).
     pub(crate) samples_acks: bool,
+    /// The RTT that the last ACK gave; not kept up to date unless the control needs it.
+    pub(crate) ack_rtt: Option<Time>,
 }
 
 impl Rack {
@@ -147,6 +147,7 @@ impl Rack {
             probe_due: false,
             rtt_since_probe: false,
             samples_acks: false,
+            ack_rtt: None,
         }
     }
 
@@ -209,17 +210,17 @@ impl Rack {
                 segments.select(start, end, &mut delivered);
             }
         }
-        let mut rtt = None;
+        if self.samples_acks {
+            let gives_rtt = |s: &Segment| !s.retransmitted && (!repeated || seq::after(s.end, ack));
+            self.ack_rtt = newest.filter(gives_rtt).map(|s| now - s.sent);
+        }
         if let Some(newest) = newest {
             self.rtt = now - newest.sent;
             let number = newest.transmission;
             self.latest = Some(self.latest.map_or(number, |latest| seq::later(latest, number)));
-            if self.samples_acks && !newest.retransmitted && (!repeated || seq::after(newest.end, ack)) {
-                rtt = Some(self.rtt);
-            }
         }
         let bytes = undelivered - self.segments.undelivered_bytes();
-        Delivered { bytes, timed: timed.filter(|_| !repeated), rtt }
+        Delivered { bytes, timed: timed.filter(|_| !repeated) }
     }
 
     /// Step 4: adapts the reordering window to D-SACKs. `ends`: this ACK ends a recovery.

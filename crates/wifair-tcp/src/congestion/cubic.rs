@@ -92,6 +92,7 @@ impl Spec {
         Cubic(Box::new(CubicState {
             spec: self.clone(),
             slow_start: self.slow_start.build(),
+            least_growth: self.least_growth_percent / 100.0,
             w_max: None,
             cwnd_prior: f64::INFINITY,
             srtt: Time::ZERO,
@@ -108,6 +109,8 @@ pub struct Cubic(Box<CubicState>);
 struct CubicState {
     spec: Spec,
     slow_start: SlowStart,
+    /// Least growth per segment acknowledged, in segments.
+    least_growth: f64,
     /// The window to return to (W_max); `None` before the first loss and after a timeout.
     w_max: Option<f64>,
     /// The window at the last reduction (cwnd_prior).
@@ -170,12 +173,16 @@ impl CubicState {
         self.stage.last_ack = now;
         self.stage.reno_window += self.reno_increase() * acked / cwnd;
         let t = (now - self.stage.began).as_secs_f64();
-        let least = if self.w_max.is_none() { acked * self.spec.least_growth_percent / 100.0 } else { 0.0 };
-        if self.spec.reno_friendly && self.function(t) < self.stage.reno_window {
-            return self.stage.reno_window.max(cwnd + least);
+        let next = if self.spec.reno_friendly && self.function(t) < self.stage.reno_window {
+            self.stage.reno_window.max(cwnd)
+        } else {
+            let target = self.function(t + self.srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
+            cwnd + acked * (target - cwnd) / cwnd
+        };
+        if self.least_growth == 0.0 || self.w_max.is_some() {
+            return next;
         }
-        let target = self.function(t + self.srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
-        cwnd + (acked * (target - cwnd) / cwnd).max(least)
+        next.max(cwnd + acked * self.least_growth)
     }
 
     /// The threshold after a loss (4.6).
@@ -196,11 +203,11 @@ impl CongestionControl for Cubic {
     fn on_ack(&mut self, window: &mut Window, ack: Ack) {
         let before = window.cwnd;
         let acked_bytes = reno::slow_start(window, ack.bytes);
-        let state = &mut *self.0;
         if acked_bytes == 0 {
-            window.cwnd = before + state.slow_start.growth(window.cwnd - before, window.mss);
+            window.cwnd = before + self.0.slow_start.growth(window.cwnd - before, window.mss);
             return;
         }
+        let state = &mut *self.0;
         let mss = f64::from(window.mss);
         if window.cwnd != state.stage.cwnd_bytes {
             state.begin_stage(f64::from(window.cwnd) / mss, ack.now);

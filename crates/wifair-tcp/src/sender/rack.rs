@@ -15,7 +15,9 @@ impl Rack {
         let duplicate = packet.sack.duplicate(packet.ack).is_some();
         tcb.stats.duplicates_told += u64::from(duplicate);
         let delivered = self.on_ack(packet, tcb.max, now);
-        if let Some(rtt) = delivered.rtt {
+        if self.samples_acks
+            && let Some(rtt) = self.ack_rtt
+        {
             tcb.report_ack_sample(packet.ack, rtt, now);
         }
         if tcb.spec.rto.samples == RttSamples::EveryAck {
