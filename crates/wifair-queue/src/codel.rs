@@ -153,18 +153,6 @@ pub(crate) fn release(
     grant: &Grant,
     buffer: &mut Buffer,
     now: Time,
-) -> Option<DequeuedPacket> {
-    release_from(codel, settings, queue, grant, buffer, now, |buffer| buffer.queues().first(queue))
-}
-
-/// Like [`release`], but `first` selects the first packet of the queue for this grant.
-pub(crate) fn release_from(
-    codel: &mut Codel,
-    settings: &CodelSettings,
-    queue: QueueId,
-    grant: &Grant,
-    buffer: &mut Buffer,
-    now: Time,
     first: impl Fn(&Buffer) -> Option<SlotId>,
 ) -> Option<DequeuedPacket> {
     let head = |slot: SlotId, buffer: &Buffer| {

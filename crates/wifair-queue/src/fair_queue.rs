@@ -225,7 +225,9 @@ impl FairQueue {
     ) -> Option<DequeuedPacket> {
         let before = buffer.queues().packets(QueueId(queue));
         let codel = &mut self.codels[queue as usize];
-        let departure = codel::release(codel, settings, QueueId(queue), grant, buffer, cx.now);
+        let departure = codel::release(codel, settings, QueueId(queue), grant, buffer, cx.now, |buffer| {
+            buffer.queues().first(QueueId(queue))
+        });
         self.backlogs[tin] -= before - buffer.queues().packets(QueueId(queue));
         if let Some(departure) = &departure {
             self.robin.charge(queue, departure.packet.ip_bytes());

@@ -1,7 +1,7 @@
 //! The journal of transmit queues: records what happens to every packet.
 //!
-//! A transmit queue without a journal has no overhead. The buffer itself notes only exceptional events (refusals, evictions,
-//! marks); the rest is recorded by a scheme that wraps the transmit queue's scheme (`journaled.rs`).
+//! A transmit queue without a journal has no overhead. The buffer notes exceptional events (refusals, evictions, marks), the
+//! transmit queue the others around its calls to the scheme, for which a journal turns the scheme's shortcuts off.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -64,6 +64,9 @@ pub struct JournalEntry {
     pub queued_packets: u32,
 }
 
+/// Number of queued packets of an entry whose decision is not over.
+const UNSETTLED: u32 = u32::MAX;
+
 /// Events at transmit queues in order, until they are taken. Clones share their entries; each clone writes for one transmit
 /// queue.
 #[derive(Clone, Debug, Default)]
@@ -97,41 +100,46 @@ impl Journal {
     /// Adds an entry. `queued_packets` is filled in after the decision.
     pub(crate) fn note(&self, at: Time, event: TxQueueEvent, packet: &Packet, station: StationId) {
         let port = self.port;
-        self.entries().push(JournalEntry { at, port, event, packet: *packet, station, queued_packets: 0 });
+        self.entries().push(JournalEntry {
+            at,
+            port,
+            event,
+            packet: *packet,
+            station,
+            queued_packets: UNSETTLED,
+        });
     }
 
-    /// Corrects the entries from `from` on after another scheme has taken over a queue at `now`, of which `queued` packets are
-    /// left. Each was noted at its packet's enqueue time, and the packets that the scheme refused had been admitted before.
-    pub(crate) fn settle_takeover(&self, from: usize, queued: usize, now: Time) {
-        for entry in &mut self.entries()[from..] {
+    /// Ends the decision that noted the last entries, with `queued` packets. If it noted an arrival as admitted and then
+    /// refused it, the refusal replaces that entry.
+    pub(crate) fn settle(&self, queued: usize) {
+        let mut entries = self.entries();
+        let from = first_unsettled(&entries);
+        let refusal = entries[from..].iter().position(|e| matches!(e.event, TxQueueEvent::Refused(_)));
+        if let Some(refusal) = refusal
+            && entries[from].event == TxQueueEvent::Enqueued
+        {
+            entries[from] = entries.remove(from + refusal);
+        }
+        entries[from..].iter_mut().for_each(|entry| entry.queued_packets = queued as u32);
+    }
+
+    /// Like [`Journal::settle`], after another scheme has taken over a queue at `now`. Each entry was noted at its packet's
+    /// enqueue time, and the packets that the scheme refused had been admitted before.
+    pub(crate) fn settle_takeover(&self, queued: usize, now: Time) {
+        let mut entries = self.entries();
+        let from = first_unsettled(&entries);
+        for entry in &mut entries[from..] {
             if let TxQueueEvent::Refused(_) = entry.event {
                 entry.event = TxQueueEvent::Evicted { reason: Eviction::Victim, enqueued_at: entry.at };
             }
             entry.at = now;
         }
-        self.settle(from, queued);
-    }
-
-    /// Starts a decision: returns the index of its first entry.
-    pub(crate) fn begin(&self) -> usize {
-        self.entries().len()
-    }
-
-    /// Ends the decision whose entries begin at `from`, with `queued` packets.
-    pub(crate) fn settle(&self, from: usize, queued: usize) {
-        for entry in &mut self.entries()[from..] {
-            entry.queued_packets = queued as u32;
-        }
-    }
-
-    /// Like [`Journal::settle`], for an arrival that was noted as admitted. If it was refused, the refusal replaces that entry.
-    pub(crate) fn settle_arrival(&self, from: usize, queued: usize) {
-        let mut entries = self.entries();
-        let refusal = entries[from..].iter().position(|e| matches!(e.event, TxQueueEvent::Refused(_)));
-        if let Some(refusal) = refusal {
-            entries[from] = entries.remove(from + refusal);
-        }
         drop(entries);
-        self.settle(from, queued);
+        self.settle(queued);
     }
+}
+
+fn first_unsettled(entries: &[JournalEntry]) -> usize {
+    entries.iter().rposition(|entry| entry.queued_packets != UNSETTLED).map_or(0, |last| last + 1)
 }

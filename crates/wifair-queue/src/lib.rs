@@ -20,7 +20,6 @@ mod fair_queue;
 mod flow_hash;
 mod flows;
 mod journal;
-mod journaled;
 mod limit;
 mod pi;
 mod scheme;

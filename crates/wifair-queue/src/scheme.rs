@@ -42,12 +42,12 @@ pub trait Scheme: Send {
 
     /// Decisions that are always the same, so that the transmit queue need not ask for them. Called once.
     fn shortcuts(&self) -> Shortcuts {
-        Shortcuts::NONE
+        Shortcuts::default()
     }
 
     /// The methods below that the scheme has, up to [`Scheme::on_forgotten`]. The others are never called. Called once.
     fn hooks(&self) -> Hooks {
-        Hooks::NONE
+        Hooks::default()
     }
 
     /// Returns the station to send to next: one with packets queued that the grant admits, or one with retransmissions at the
@@ -116,17 +116,12 @@ pub trait Scheme: Send {
     /// time zero. A scheme with a clock starts it here.
     fn begin(&mut self, _now: Time) {}
 
-    /// Takes the wrapped scheme out of a scheme that forwards every call to it; `None` for other schemes.
-    fn take_inner(&mut self) -> Option<Box<dyn Scheme>> {
-        None
-    }
-
     /// Reports names and current values of internal quantities worth recording, such as a marking probability.
     fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 }
 
 /// Decisions that a [`Scheme`] always takes in the same way. The transmit queue takes them itself, which avoids an indirect
-/// call for most packets of most schemes. The scheme's own methods must decide the same.
+/// call for most packets of most schemes. The scheme's methods must decide the same. By default it is always asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shortcuts {
     /// An arrival that finds room is appended at the tail.
@@ -138,8 +133,6 @@ pub struct Shortcuts {
 }
 
 impl Shortcuts {
-    /// The scheme is asked each time.
-    pub const NONE: Shortcuts = Shortcuts { append: false, tail_drop: false, release_head: false };
     /// The scheme is never asked.
     pub const ALL: Shortcuts = Shortcuts { append: true, tail_drop: true, release_head: true };
 }
@@ -171,20 +164,6 @@ pub struct Hooks {
     pub moves_tick: bool,
     /// [`Scheme::on_forgotten`].
     pub forgotten: bool,
-}
-
-impl Hooks {
-    /// Nothing.
-    pub const NONE: Hooks = Hooks {
-        choose_station: false,
-        exchange: false,
-        transmission: false,
-        reception: false,
-        link_rate: false,
-        tick: false,
-        moves_tick: false,
-        forgotten: false,
-    };
 }
 
 /// Inputs of a decision in addition to the buffer.

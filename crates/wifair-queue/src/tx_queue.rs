@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Ac, FlowId, LogHistogram, Packet, Rng, SpecError, StationId, Time};
 
 use crate::buffer::{Buffer, Count, DequeuedPacket, DequeuedSlot, TxCompletion};
-use crate::journal::Journal;
-use crate::journaled::Journaled;
+use crate::journal::{Journal, TxQueueEvent};
 use crate::limit::LimitControl;
 use crate::limit::Wants;
 use crate::limits::LimitSpec;
@@ -129,6 +128,8 @@ pub struct TxQueue {
     observed: bool,
     /// Whether the scheme or the limit controller observes exchanges.
     observes_exchanges: bool,
+    /// Whether calls to the scheme are followed up: for a journal, or to measure idle times.
+    watches: bool,
     hooks: Hooks,
     shortcuts: Shortcuts,
     lowered_limit: LoweredLimit,
@@ -181,10 +182,11 @@ impl TxQueue {
         let controller = spec.limit_controller.as_ref().map(|controller| controller.build());
         let mut queue = TxQueue {
             buffer: Buffer::new(spec.limit_packets, spec.limit_counts_in_service, scheme.needs()),
-            hooks: Hooks::NONE,
-            shortcuts: Shortcuts::NONE,
+            hooks: Hooks::default(),
+            shortcuts: Shortcuts::default(),
             lowered_limit: spec.lowered_limit,
             observes_exchanges: false,
+            watches: false,
             control: controller.map(|controller| Box::new(LimitControl::new(controller, spec.limit_packets))),
             scheme,
             rng: Rng::stream(seed, label, "scheme"),
@@ -201,9 +203,9 @@ impl TxQueue {
     fn read_declarations(&mut self) {
         let wants = self.control.as_ref().map_or(Wants::default(), |control| control.wants());
         self.hooks = self.scheme.hooks();
-        // Arrivals and departures are observed to find idle times.
-        self.shortcuts = if wants.idle { Shortcuts::NONE } else { self.scheme.shortcuts() };
-        self.observes_exchanges = self.hooks.exchange || wants.exchange || wants.idle;
+        self.watches = wants.idle || self.buffer.observers.journal.is_some();
+        self.shortcuts = if self.watches { Shortcuts::default() } else { self.scheme.shortcuts() };
+        self.observes_exchanges = self.hooks.exchange || wants.exchange || self.watches;
         self.review();
     }
 
@@ -220,12 +222,8 @@ impl TxQueue {
 
     /// Also records every event here in `journal` from now on. Results do not change.
     pub fn keep_journal(&mut self, journal: &Journal) {
-        let scheme = std::mem::replace(&mut self.scheme, SchemeSpec::default().build());
-        self.scheme = Box::new(Journaled::new(scheme, journal.clone()));
-        self.shortcuts = Shortcuts::NONE;
-        self.observes_exchanges = true;
         self.buffer.observers.journal = Some(journal.clone());
-        self.review();
+        self.read_declarations();
     }
 
     /// Reports each packet that is gone from now on, see [`TxQueue::take_completions`]. Results do not change.
@@ -305,7 +303,12 @@ impl TxQueue {
         } else if self.shortcuts.tail_drop && full {
             let _placed = self.buffer.refuse(arrival, Refusal::TailDrop);
         } else {
-            let _placed = self.ask(now, view, |scheme, buffer, cx| scheme.enqueue(arrival, buffer, cx));
+            let _placed = self.ask(now, view, |scheme, buffer, cx| {
+                if let Some(journal) = &buffer.observers.journal {
+                    journal.note(now, TxQueueEvent::Enqueued, packet, station);
+                }
+                scheme.enqueue(arrival, buffer, cx)
+            });
         }
     }
 
@@ -353,7 +356,14 @@ impl TxQueue {
             }
             return slot.map(|slot| self.buffer.fifo().dequeued(slot));
         }
-        let dequeued = self.ask(now, view, |scheme, buffer, cx| scheme.dequeue(grant, buffer, cx));
+        let dequeued = self.ask(now, view, |scheme, buffer, cx| {
+            let dequeued = scheme.dequeue(grant, buffer, cx)?;
+            if let Some(journal) = &buffer.observers.journal {
+                let event = TxQueueEvent::Dequeued { enqueued_at: dequeued.enqueued_at };
+                journal.note(now, event, &dequeued.packet, dequeued.station);
+            }
+            Some(dequeued)
+        });
         dequeued.map(|_| self.buffer.released())
     }
 
@@ -387,7 +397,7 @@ impl TxQueue {
     ) -> R {
         let mut cx = Cx { now, rng: &mut self.rng, flows, links };
         let answer = ask(&mut *self.scheme, &mut self.buffer, &mut cx);
-        self.watch(now);
+        self.follow_up(now);
         answer
     }
 
@@ -419,12 +429,17 @@ impl TxQueue {
         self.wait_below.record_weighted(wait.as_ns(), packets);
     }
 
-    /// Updates the idle time of a limit controller that wants it.
-    fn watch(&mut self, now: Time) {
-        if let Some(control) = &mut self.control
-            && control.wants().idle
-        {
-            control.watch(&self.buffer, now);
+    /// Completes the journal's last entries, and updates the idle time of the limit controller.
+    fn follow_up(&mut self, now: Time) {
+        if self.watches {
+            self.settle_journal();
+            self.control.iter_mut().for_each(|control| control.watch(&self.buffer, now));
+        }
+    }
+
+    fn settle_journal(&self) {
+        if let Some(journal) = &self.buffer.observers.journal {
+            journal.settle(self.buffer.len());
         }
     }
 
@@ -443,10 +458,17 @@ impl TxQueue {
             control.on_exchange(exchange);
             self.follow_limit();
         }
-        if self.hooks.exchange || self.buffer.observers.journal.is_some() {
+        if let Some(journal) = &self.buffer.observers.journal {
+            let &Exchange { outcome, rate, attempts, airtime, service, .. } = exchange;
+            for packet in exchange.packets {
+                let event = TxQueueEvent::Finished { outcome, rate, attempts, airtime, service };
+                journal.note(now, event, packet, exchange.station);
+            }
+        }
+        if self.hooks.exchange {
             self.ask(now, view, |scheme, buffer, cx| scheme.on_exchange(exchange, buffer, cx));
         } else {
-            self.watch(now);
+            self.follow_up(now);
         }
     }
 
@@ -463,6 +485,7 @@ impl TxQueue {
         self.buffer.fifo_mut().set_limit(packets);
         if self.lowered_limit == LoweredLimit::Evict && self.buffer.excess() > 0 {
             self.scheme.evict_excess(&mut self.buffer);
+            self.settle_journal();
         }
     }
 
@@ -513,7 +536,7 @@ impl TxQueue {
         if self.hooks.tick && is_due(self.scheme.next_tick()) {
             self.ask(now, view, |scheme, buffer, cx| scheme.on_tick(buffer, cx));
         } else {
-            self.watch(now);
+            self.follow_up(now);
         }
     }
 
@@ -611,7 +634,7 @@ mod tests {
             let scheme = serde_json::from_value(serde_json::json!({ "name": scheme.info.name })).unwrap();
             let spec = TxQueueSpec { limit_packets, scheme, ..TxQueueSpec::default() };
             let mut queues = [(); 2].map(|()| TxQueue::new(&spec, 1, "ap"));
-            queues[1].shortcuts = Shortcuts::NONE;
+            queues[1].shortcuts = Shortcuts::default();
             queues[1].review();
             let mut flows = Flows::new(&FlowsSpec::default());
             let links = [54.0, 11.0, 1.0].map(|mbps| Link { rate: Rate::from_mbps(mbps) });

@@ -58,9 +58,9 @@ impl PythonScheme {
         let made: Made = make.call1(py, (parameters,))?.extract(py)?;
         let release_head = made.dequeue.is_none();
         let shortcuts = match made.enqueue_when.as_str() {
-            "always" => Shortcuts { release_head, ..Shortcuts::NONE },
-            "full" => Shortcuts { append: true, release_head, ..Shortcuts::NONE },
-            "room" => Shortcuts { tail_drop: true, release_head, ..Shortcuts::NONE },
+            "always" => Shortcuts { release_head, ..Shortcuts::default() },
+            "full" => Shortcuts { append: true, release_head, ..Shortcuts::default() },
+            "room" => Shortcuts { tail_drop: true, release_head, ..Shortcuts::default() },
             other => {
                 let text = format!("enqueue_when is {other:?}; allowed here: \"always\", \"full\", \"room\"");
                 return Err(PyValueError::new_err(text));
@@ -141,7 +141,7 @@ impl Scheme for PythonScheme {
             tick: self.made.on_tick.is_some(),
             moves_tick: self.made.on_tick.is_some(),
             forgotten: self.made.on_forgotten.is_some(),
-            ..Hooks::NONE
+            ..Hooks::default()
         }
     }
 

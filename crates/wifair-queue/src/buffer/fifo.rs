@@ -105,6 +105,7 @@ impl Fifo {
     /// Adds a free slot and returns the number of slots. There are never more slots than packets were queued at once, so the
     /// number of slots bounds the lengths to keep time for.
     #[cold]
+    #[inline(never)]
     pub fn grow(&mut self) -> usize {
         self.time_at_length.push(0);
         self.slots.grow()

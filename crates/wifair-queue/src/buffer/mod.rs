@@ -263,6 +263,7 @@ impl Buffer {
     }
 
     #[cold]
+    #[inline(never)]
     fn add_flow(&mut self, flow: FlowId) {
         self.fifo.add_flow(flow);
         if let Some(index) = &mut self.index {

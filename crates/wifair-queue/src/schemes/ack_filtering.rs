@@ -61,7 +61,7 @@ impl Scheme for AckFiltering {
     }
 
     fn shortcuts(&self) -> Shortcuts {
-        Shortcuts { release_head: true, ..Shortcuts::NONE }
+        Shortcuts { release_head: true, ..Shortcuts::default() }
     }
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, _cx: &mut Cx) -> Placed {

@@ -167,7 +167,7 @@ impl Scheme for AdaptivePushout {
     }
 
     fn shortcuts(&self) -> Shortcuts {
-        Shortcuts { append: true, release_head: true, ..Shortcuts::NONE }
+        Shortcuts { append: true, release_head: true, ..Shortcuts::default() }
     }
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {

@@ -24,7 +24,7 @@ use wifair_core::{Info, SpecError, Time};
 
 use crate::buffer::{Arrival, Buffer, DequeuedPacket, Indexes, Placed, QueueId};
 use crate::check;
-use crate::codel::{Codel, CodelSettings, release_from};
+use crate::codel::{Codel, CodelSettings, release};
 use crate::congestion::Signal;
 use crate::scheme::{Cx, Scheme, Shortcuts};
 use crate::words::Grant;
@@ -92,7 +92,7 @@ impl Scheme for CodelScheme {
     }
 
     fn shortcuts(&self) -> Shortcuts {
-        Shortcuts { append: true, tail_drop: true, ..Shortcuts::NONE }
+        Shortcuts { append: true, tail_drop: true, ..Shortcuts::default() }
     }
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, _cx: &mut Cx) -> Placed {
@@ -107,6 +107,6 @@ impl Scheme for CodelScheme {
             Some(head) if grant.gathers && !buffer.admits(head, grant) => buffer.first_admitted(grant),
             head => head,
         };
-        release_from(&mut self.codel, &self.settings, QUEUE, grant, buffer, cx.now, first)
+        release(&mut self.codel, &self.settings, QUEUE, grant, buffer, cx.now, first)
     }
 }

@@ -469,7 +469,7 @@ impl Dqm {
 impl Scheme for Dqm {
     fn shortcuts(&self) -> Shortcuts {
         // An arrival ends a wait even if it is dropped.
-        Shortcuts { tail_drop: self.spec.empty_turn != EmptyTurn::Wait, ..Shortcuts::NONE }
+        Shortcuts { tail_drop: self.spec.empty_turn != EmptyTurn::Wait, ..Shortcuts::default() }
     }
 
     fn decides_on(&self) -> &'static [Class] {
@@ -477,7 +477,7 @@ impl Scheme for Dqm {
     }
 
     fn hooks(&self) -> Hooks {
-        Hooks { exchange: true, reception: true, tick: true, ..Hooks::NONE }
+        Hooks { exchange: true, reception: true, tick: true, ..Hooks::default() }
     }
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {

@@ -122,12 +122,12 @@ impl Spec {
 
 /// Progress of a 32-bit number, which wraps, from its first value.
 #[derive(Clone, Copy, Debug, Default)]
-struct SequenceProgress {
+struct UnwrappedNumber {
     /// The greatest number so far, and its distance from the first.
     greatest: Option<(u32, u64)>,
 }
 
-impl SequenceProgress {
+impl UnwrappedNumber {
     /// Distance of `number` from the first; 0 for numbers before the first.
     fn of(&mut self, number: u32) -> u64 {
         let Some((greatest, far)) = self.greatest else {
@@ -146,8 +146,8 @@ impl SequenceProgress {
 /// Service state of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 struct FlowService {
-    sequence: SequenceProgress,
-    acknowledgement: SequenceProgress,
+    sequence: UnwrappedNumber,
+    acknowledgement: UnwrappedNumber,
     /// In bytes; a packet counts as `packet_bytes` where the unit is packets.
     attained: u64,
     /// Its first packet since it was last forgotten.
@@ -254,7 +254,7 @@ impl Scheme for Las {
     }
 
     fn hooks(&self) -> Hooks {
-        Hooks { forgotten: true, ..Hooks::NONE }
+        Hooks { forgotten: true, ..Hooks::default() }
     }
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {

@@ -225,7 +225,7 @@ impl Scheme for Mac80211 {
     }
 
     fn hooks(&self) -> Hooks {
-        Hooks { choose_station: true, exchange: true, reception: true, ..Hooks::NONE }
+        Hooks { choose_station: true, exchange: true, reception: true, ..Hooks::default() }
     }
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {

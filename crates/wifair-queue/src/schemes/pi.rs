@@ -84,11 +84,11 @@ pub struct Pi {
 
 impl Scheme for Pi {
     fn shortcuts(&self) -> Shortcuts {
-        Shortcuts { tail_drop: true, release_head: true, ..Shortcuts::NONE }
+        Shortcuts { tail_drop: true, release_head: true, ..Shortcuts::default() }
     }
 
     fn hooks(&self) -> Hooks {
-        Hooks { tick: true, ..Hooks::NONE }
+        Hooks { tick: true, ..Hooks::default() }
     }
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {

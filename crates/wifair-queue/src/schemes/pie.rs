@@ -194,7 +194,7 @@ impl Scheme for Pie {
     }
 
     fn hooks(&self) -> Hooks {
-        Hooks { tick: true, ..Hooks::NONE }
+        Hooks { tick: true, ..Hooks::default() }
     }
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {

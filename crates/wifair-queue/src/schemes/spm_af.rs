@@ -118,7 +118,7 @@ impl Scheme for SpmAf {
     }
 
     fn shortcuts(&self) -> Shortcuts {
-        Shortcuts { release_head: true, ..Shortcuts::NONE }
+        Shortcuts { release_head: true, ..Shortcuts::default() }
     }
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {

@@ -12,8 +12,6 @@ impl TxQueue {
     pub fn change_scheme(&mut self, mut scheme: Box<dyn Scheme>, now: Time, view: View) {
         self.buffer.fifo_mut().advance(now);
         let before = self.buffer.fifo().counters().flows.clone();
-        let journal = self.buffer.observers.journal.clone();
-        let from = journal.as_ref().map_or(0, |journal| journal.begin());
         scheme.begin(now);
         for queued in self.buffer.drain(scheme.needs()) {
             self.buffer.fifo_mut().set_clock(queued.enqueued_at);
@@ -25,19 +23,15 @@ impl TxQueue {
         self.buffer.fifo_mut().count_refused_as_evicted(&before);
         self.scheme = scheme;
         self.read_declarations();
-        if let Some(journal) = journal {
-            journal.settle_takeover(from, self.buffer.len(), now);
-            self.keep_journal(&journal);
+        if let Some(journal) = &self.buffer.observers.journal {
+            journal.settle_takeover(self.buffer.len(), now);
         }
-        self.watch(now);
+        self.follow_up(now);
     }
 
     /// Stops the journal. Results do not change.
     pub fn stop_journal(&mut self) {
-        if let Some(scheme) = self.scheme.take_inner() {
-            self.scheme = scheme;
-            self.buffer.observers.journal = None;
-            self.read_declarations();
-        }
+        self.buffer.observers.journal = None;
+        self.read_declarations();
     }
 }

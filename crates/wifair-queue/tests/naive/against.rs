@@ -36,7 +36,7 @@ impl Scheme for Watched {
     }
 
     fn shortcuts(&self) -> Shortcuts {
-        if self.shortcuts { self.scheme.shortcuts() } else { Shortcuts::NONE }
+        if self.shortcuts { self.scheme.shortcuts() } else { Shortcuts::default() }
     }
 
     fn hooks(&self) -> Hooks {

@@ -27,7 +27,7 @@ impl Scheme for Probe {
     }
 
     fn hooks(&self) -> Hooks {
-        Hooks { exchange: true, reception: true, ..Hooks::NONE }
+        Hooks { exchange: true, reception: true, ..Hooks::default() }
     }
 
     fn on_exchange(&mut self, exchange: &Exchange, _buffer: &mut Buffer, _cx: &mut Cx) {

@@ -96,7 +96,7 @@ impl Scheme for Listener {
     }
 
     fn hooks(&self) -> Hooks {
-        Hooks { link_rate: true, ..Hooks::NONE }
+        Hooks { link_rate: true, ..Hooks::default() }
     }
 
     fn on_link_rate(&mut self, station: StationId, _buffer: &mut Buffer, cx: &mut Cx) {

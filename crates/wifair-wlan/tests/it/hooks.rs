@@ -38,7 +38,7 @@ impl Scheme for Ticking {
     }
 
     fn hooks(&self) -> Hooks {
-        Hooks { tick: true, moves_tick: true, ..Hooks::NONE }
+        Hooks { tick: true, moves_tick: true, ..Hooks::default() }
     }
 
     fn next_tick(&self) -> Option<Time> {
@@ -168,7 +168,7 @@ impl Scheme for Bookkeeper {
     }
 
     fn hooks(&self) -> Hooks {
-        Hooks { exchange: true, ..Hooks::NONE }
+        Hooks { exchange: true, ..Hooks::default() }
     }
 
     fn on_exchange(&mut self, exchange: &Exchange, _buffer: &mut Buffer, _cx: &mut Cx) {
@@ -298,7 +298,7 @@ impl Scheme for Watcher {
     }
 
     fn hooks(&self) -> Hooks {
-        Hooks { exchange: true, transmission: true, ..Hooks::NONE }
+        Hooks { exchange: true, transmission: true, ..Hooks::default() }
     }
 
     fn on_transmission(&mut self, told: &Transmission, _buffer: &mut Buffer, _cx: &mut Cx) {
@@ -429,7 +429,7 @@ impl Scheme for Served {
     }
 
     fn hooks(&self) -> Hooks {
-        Hooks { exchange: true, ..Hooks::NONE }
+        Hooks { exchange: true, ..Hooks::default() }
     }
 
     fn on_exchange(&mut self, exchange: &Exchange, _buffer: &mut Buffer, cx: &mut Cx) {
@@ -486,10 +486,10 @@ fn channel_times_are_for_schemes_that_ask() {
         spec.ap.port.scheme = external(move || Asking(hooks));
         Bss::new(&spec, 1).unwrap().snapshot(Time::ZERO).channel_time.is_some()
     };
-    assert!(is_metered(Hooks { exchange: true, ..Hooks::NONE }));
-    assert!(is_metered(Hooks { transmission: true, ..Hooks::NONE }));
-    assert!(is_metered(Hooks { reception: true, ..Hooks::NONE }));
-    assert!(!is_metered(Hooks { tick: true, link_rate: true, ..Hooks::NONE }));
+    assert!(is_metered(Hooks { exchange: true, ..Hooks::default() }));
+    assert!(is_metered(Hooks { transmission: true, ..Hooks::default() }));
+    assert!(is_metered(Hooks { reception: true, ..Hooks::default() }));
+    assert!(!is_metered(Hooks { tick: true, link_rate: true, ..Hooks::default() }));
 }
 
 /// Tail drop with hooks.
