@@ -98,6 +98,8 @@ impl Journal {
     }
 
     /// Adds an entry. `queued_packets` is filled in after the decision.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn note(&self, at: Time, event: TxQueueEvent, packet: &Packet, station: StationId) {
         let port = self.port;
         self.entries().push(JournalEntry {

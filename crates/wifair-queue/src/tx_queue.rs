@@ -429,12 +429,19 @@ impl TxQueue {
         self.wait_below.record_weighted(wait.as_ns(), packets);
     }
 
-    /// Completes the journal's last entries, and updates the idle time of the limit controller.
+    #[inline(always)]
     fn follow_up(&mut self, now: Time) {
         if self.watches {
-            self.settle_journal();
-            self.control.iter_mut().for_each(|control| control.watch(&self.buffer, now));
+            self.watch(now);
         }
+    }
+
+    /// Completes the journal's last entries, and updates the idle time of the limit controller.
+    #[cold]
+    #[inline(never)]
+    fn watch(&mut self, now: Time) {
+        self.settle_journal();
+        self.control.iter_mut().for_each(|control| control.watch(&self.buffer, now));
     }
 
     fn settle_journal(&self) {

@@ -21,13 +21,17 @@ pub struct Arrival<'a> {
 
 impl<'a> Arrival<'a> {
     /// The same with a key, for a buffer with an order of keys; the key is 0 otherwise.
-    pub fn with_key(self, key: u64) -> Arrival<'a> {
-        Arrival { key, ..self }
+    #[inline(always)]
+    pub fn with_key(mut self, key: u64) -> Arrival<'a> {
+        self.key = key;
+        self
     }
 
     /// The same for a queue, in a buffer with queues; it is queue 0 otherwise.
-    pub fn to_queue(self, queue: QueueId) -> Arrival<'a> {
-        Arrival { queue, ..self }
+    #[inline(always)]
+    pub fn to_queue(mut self, queue: QueueId) -> Arrival<'a> {
+        self.queue = queue;
+        self
     }
 
     /// The packet.
