@@ -269,13 +269,16 @@ struct Heard {
     seen: BTreeMap<u16, Vec<Seen>>,
 }
 
+/// Of a packet: number, place in an A-MSDU, flow, sequence number of its MPDU, outcome, transmissions, airtime.
+type SeenMpdu = (u32, bool, FlowId, Option<u16>, MpduOutcome, u32, Time);
+
 /// What an observer at the start of a transmission and its sender after it must agree on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Seen {
     ac: Ac,
     rate: Rate,
     airtime: Time,
-    mpdus: Vec<(u32, bool, FlowId, Option<u16>, MpduOutcome, u32, Time)>,
+    mpdus: Vec<SeenMpdu>,
 }
 
 impl Seen {
