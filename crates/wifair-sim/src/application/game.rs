@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
 use super::udp::check_dscp;
-use super::{Datagrams, Law, Source, Transport};
+use super::{Arrivals, Datagrams, Law, Source, Transport};
 use crate::check::check_range;
 
 /// Shown in lists of components.
@@ -87,8 +87,10 @@ impl Spec {
     /// The server's datagrams in the direction of the flow, the client's against it.
     pub fn build(&self) -> Datagrams {
         let source = |interval_ms, interval_scale_ms, bytes, scale_bytes| Source {
-            first_within: Time::from_secs_f64(interval_ms * 1e-3),
-            interval_ms: Law { location: interval_ms, scale: interval_scale_ms },
+            arrivals: Arrivals::Renewal {
+                first_within: Time::from_secs_f64(interval_ms * 1e-3),
+                interval_ms: Law { location: interval_ms, scale: interval_scale_ms },
+            },
             payload_bytes: Law { location: bytes, scale: scale_bytes },
         };
         Datagrams {

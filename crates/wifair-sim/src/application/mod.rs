@@ -8,7 +8,7 @@ mod datagrams;
 
 use wifair_core::{Rng, Time};
 
-pub use datagrams::{Datagrams, Law, Source};
+pub use datagrams::{Arrivals, Datagrams, Law, Source};
 
 /// A transfer: one connection, or several in parallel, that are opened, carry data, and are closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

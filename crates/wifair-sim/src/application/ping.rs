@@ -5,10 +5,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Info, SpecError, Time};
+use wifair_core::{Info, SpecError};
 
 use super::udp::{check_dscp, check_payload};
-use super::{Datagrams, Law, Source, Transport};
+use super::{Arrivals, Datagrams, Law, Source, Transport};
 use crate::check::check_range;
 
 /// Shown in lists of components.
@@ -49,8 +49,7 @@ impl Spec {
     pub fn build(&self) -> Datagrams {
         Datagrams {
             forward: Source {
-                first_within: Time::ZERO,
-                interval_ms: Law::constant(self.interval_ms),
+                arrivals: Arrivals::every_ms(self.interval_ms),
                 payload_bytes: Law::constant(f64::from(self.payload_bytes)),
             },
             back: None,

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
 use super::udp::{check_dscp, check_payload};
-use super::{Datagrams, Law, Source, Transport};
+use super::{Arrivals, Datagrams, Law, Source, Transport};
 use crate::check::check_range;
 use crate::e_model::Codec;
 
@@ -81,14 +81,13 @@ impl Spec {
 
     /// Both directions of the call.
     pub fn build(&self) -> Datagrams {
-        let source = Source {
-            first_within: Time::ZERO,
-            interval_ms: Law::constant(self.packet_ms),
+        let source = |first_within| Source {
+            arrivals: Arrivals::Renewal { first_within, interval_ms: Law::constant(self.packet_ms) },
             payload_bytes: Law::constant(f64::from(self.voice_bytes + RTP_BYTES)),
         };
         Datagrams {
-            forward: source,
-            back: Some(Source { first_within: Time::from_secs_f64(self.packet_ms * 1e-3), ..source }),
+            forward: source(Time::ZERO),
+            back: Some(source(Time::from_secs_f64(self.packet_ms * 1e-3))),
             echoed: false,
             dscp: self.dscp,
             codec: Some(Codec {

@@ -94,6 +94,34 @@ fn udp_has_the_rate_that_was_asked_for() {
     assert_eq!(flow.segments_sent, 0);
 }
 
+/// A wire of 5 Mbps that random datagrams fill by 70 % is an M/D/1 queue: they wait for ρ / (2 (1 - ρ)) times the time of one
+/// (Pollaczek and Khinchine). On and off at twice the rate for half of the time they fill it as much and wait for longer; at a constant
+/// rate none waits.
+#[test]
+fn random_datagrams_wait_as_theory_says() {
+    let (load, ip_bytes) = (0.7, 1028.0);
+    let waits = |arrivals: Value, share: f64| {
+        let rate_mbps = load * 5.0 * 1000.0 / ip_bytes / share;
+        let udp = json!({"name": "udp", "rate_mbps": rate_mbps, "payload_bytes": 1000, "arrivals": arrivals});
+        let mut plan = with(0, 0, &[("down", udp)], 1.0, 400.0);
+        plan["wire"] = json!({"rate_mbps": 5.0});
+        let record = record(&plan, 1);
+        let row = record.wire.iter().find(|row| row.direction == "down").unwrap();
+        let sent = row.packets as f64 / (400.0 * load * 5e6 / 8.0 / ip_bytes);
+        (sent, row.wait_mean_ms.unwrap())
+    };
+    let service_ms = ip_bytes * 8.0 / 5e3;
+    assert_eq!(waits(json!({"name": "constant"}), 1.0).1, 0.0);
+    let (sent, wait_ms) = waits(json!({"name": "poisson"}), 1.0);
+    assert!((sent - 1.0).abs() < 4.0 / 170_000f64.sqrt(), "{sent} of the load");
+    let expected = load / (2.0 * (1.0 - load)) * service_ms;
+    assert!((wait_ms / expected - 1.0).abs() < 0.04, "{wait_ms} ms, by theory {expected}");
+    let (sent, longer_ms) = waits(json!({"name": "on-off", "on_ms": 100.0, "off_ms": 100.0}), 0.5);
+    // Times on of 85 datagrams: 4 standard errors of 2,000 of them, and the datagram with which each begins.
+    assert!((sent - 1.0).abs() < 0.1, "{sent} of the load");
+    assert!(longer_ms > 5.0 * expected, "{longer_ms} ms");
+}
+
 #[test]
 fn too_much_udp_is_lost_where_the_queue_is() {
     let udp = json!({"name": "udp", "rate_mbps": 20.0});
@@ -166,13 +194,14 @@ fn what_tcp_alone_has_is_refused() {
     for (name, key, value) in [
         ("udp", "rate_mbps", json!(0.0)),
         ("udp", "payload_bytes", json!(70_000)),
+        ("udp", "arrivals.on_ms", json!({"name": "on-off", "on_ms": 0.0})),
         ("voip", "loss_robustness", json!(0.0)),
         ("ping", "interval_ms", json!(0.0)),
         ("game", "client_interval_ms", json!(-1.0)),
         ("game", "dscp", json!(64)),
         ("web", "connections", json!(0)),
     ] {
-        let application = json!({"name": name, key: value});
+        let application = json!({"name": name, key.split('.').next().unwrap(): value});
         let plan = with(0, 0, &[("down", application)], 0.0, 1.0);
         let error = Plan::from_json(&plan.to_string()).unwrap_err();
         assert_eq!(error.key, format!("flows[0].application.{key}"));
@@ -204,6 +233,7 @@ proptest! {
         (wire_loss, frame_errors, limit) in (0.0f64..0.05, 0.0f64..0.2, 3u32..60),
         warmup_s in 0.0f64..2.0,
         scheme in prop::sample::select(common::schemes()),
+        arrivals in prop::sample::select(vec!["constant", "poisson", "on-off"]),
     ) {
         let kinds = all_kinds();
         let guests: Vec<(&str, Value)> = chosen
@@ -212,6 +242,7 @@ proptest! {
                 let (direction, mut application) = kinds[kind].clone();
                 if application["name"] == "udp" {
                     application["rate_mbps"] = json!(rate_mbps);
+                    application["arrivals"] = json!({"name": arrivals});
                 }
                 (direction, application)
             })

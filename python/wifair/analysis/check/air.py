@@ -38,7 +38,7 @@ def more_than_the_air_carries(plan: Plan) -> Iterator[Finding]:
     ratio, worst = utilisation(senders)
     if ratio > 1:
         scale = largest_scale(senders)
-        offered = sum(float(flow["application"]["rate_mbps"]) for flow in plan.of("udp"))
+        offered = sum(datagrams.offered_mbps(flow) for flow in plan.of("udp"))
         most = max(min(link.access.full.packets, worst.queue_packets) for link in worst.links)
         yield Finding(
             "flows.application.rate_mbps",

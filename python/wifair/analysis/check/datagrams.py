@@ -1,7 +1,8 @@
-"""The senders of a plan's UDP flows of constant rate."""
+"""The senders of a plan's UDP flows."""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -28,8 +29,21 @@ def senders(plan: Plan) -> list[Sender]:
 
 
 def packets_per_s(flow: Flow) -> float:
-    """Datagrams that a flow offers."""
-    return float(flow["application"]["rate_mbps"] * 1e6 / (8 * flow["application"]["payload_bytes"]))
+    """Datagrams that a flow offers, in the mean."""
+    application = flow["application"]
+    per_s = float(application["rate_mbps"] * 1e6 / (8 * application["payload_bytes"]))
+    arrivals = application["arrivals"]
+    if arrivals["name"] != "on-off":
+        return per_s
+    # A time on begins with a datagram: 1 + ⌊time / interval⌋ of them, geometrically distributed.
+    on_ms, off_ms = float(arrivals["on_ms"]), float(arrivals["off_ms"])
+    per_time_on = 1 / -math.expm1(-1e3 / (per_s * on_ms))
+    return per_time_on * 1e3 / (on_ms + off_ms)
+
+
+def offered_mbps(flow: Flow) -> float:
+    """Mean rate of a flow's payload."""
+    return packets_per_s(flow) * 8 * float(flow["application"]["payload_bytes"]) / 1e6
 
 
 def ip_bytes(flow: Flow) -> int:
