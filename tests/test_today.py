@@ -43,6 +43,49 @@ def test_the_profile_is_laid_under_every_key() -> None:
     assert other["congestion_control"]["name"] == "reno"
 
 
+def test_the_profiles_of_systems_differ_where_the_systems_do() -> None:
+    linux, windows, apple = (plan_of(tcp={"profile": name}) for name in ("linux", "windows", "apple"))
+    today = plan_of(tcp={"profile": "today"})
+    # Linux is today's host with what only Linux has.
+    assert {key for key in linux if linux[key] != today[key]} == {"byte_counting", "congestion_control", "small_queue"}
+    assert linux["congestion_control"]["slow_start"]["name"] == "hystart"
+    assert linux["small_queue"] == {"limit_us": 7812, "limit_segments": 2}
+    assert windows["congestion_control"]["slow_start"]["name"] == "hystart++"
+    assert apple["congestion_control"]["slow_start"]["name"] == "standard"
+    assert not apple["loss_detection"]["proportional_rate_reduction"]
+    # A full segment fills an Ethernet frame, with timestamps or without.
+    assert {tcp["mss_bytes"] + tcp["header_bytes"] for tcp in (linux, windows, apple)} == {1500}
+    assert windows["small_queue"] is apple["small_queue"] is None
+
+
+def test_another_control_replaces_that_of_a_profile_whole() -> None:
+    for control in ({"name": "bbr"}, "reno"):
+        assert (
+            "slow_start" not in plan_of(tcp={"profile": "linux", "congestion_control": control})["congestion_control"]
+        )
+    slower = plan_of(tcp={"profile": "linux", "congestion_control": {"slow_start": "standard"}})
+    assert slower["congestion_control"]["slow_start"] == {"name": "standard"}
+    assert slower["congestion_control"]["least_growth_percent"] == 5
+    with pytest.raises(ScenarioError, match="loss_detection") as found:
+        plan_of(tcp={"profile": "linux", "loss_detection": "duplicate-acks"})
+    assert found.value.key == "tcp.congestion_control"
+
+
+@pytest.mark.parametrize("profile", ["today", "linux", "windows", "apple"])
+def test_an_upload_and_a_download_by_each_system(profile: str) -> None:
+    """Saturated both ways, each host fills the air: 802.11ax at 80 MHz carries 300 Mbps and more at MCS 7."""
+    scenario = Scenario(
+        run={"warmup_s": 2, "duration_s": 3},
+        phy={"name": "802.11ax", "width_mhz": 80},
+        ap={"scheme": "mac80211"},
+        tcp={"profile": profile},
+        flows=[{"direction": "up", "station": {"mcs": 7}}, {"direction": "down", "station": {"mcs": 7}}],
+    )
+    metrics = scenario.run(seeds=2).metrics
+    assert metrics["total_mbps"].min() > 250  # type: ignore[operator]
+    assert metrics["total_mbps"].max() < 360  # type: ignore[operator]
+
+
 def test_the_benchmarks_have_the_same_profile() -> None:
     copy = ROOT / "crates" / "wifair-sim" / "tests" / "common" / "today.json"
     assert json.loads(copy.read_text()) == TODAY

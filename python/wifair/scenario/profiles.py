@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-# A recently installed host with default settings: the TCP of Linux 6.18 as far as it is modelled.
+# A recently installed host with default settings: what Linux, Windows and Apple's systems have in common, with the numbers of Linux 6.18.
 TODAY: dict[str, Any] = {
     # The default of Linux, Windows and Apple's systems (RFC 9438, section 1).
     "congestion_control": {"name": "cubic"},
@@ -41,4 +41,65 @@ TODAY: dict[str, Any] = {
     "rto": {"initial_ms": 1_000, "min_ms": 200, "granularity_ms": 200},
 }
 
-PROFILES: dict[str, dict[str, Any]] = {"today": TODAY}
+# The TCP of Linux 6.12 as far as it is modelled, with what only Linux has (docs/tcp.md lists what differs).
+LINUX: dict[str, Any] = {
+    **TODAY,
+    # HyStart by delay and ACK train, and growth of 5 % per round trip until the first loss (net/ipv4/tcp_cubic.c).
+    "congestion_control": {"name": "cubic", "slow_start": {"name": "hystart"}, "least_growth_percent": 5.0},
+    # tcp_slow_start(): up to the threshold; what an ACK delivers beyond counts in congestion avoidance.
+    "byte_counting": {**TODAY["byte_counting"], "segment_by_segment": True},
+    # TCP small queues at stations, with the pacing shift of mac80211 (net/mac80211/main.c: 7).
+    "small_queue": {},
+}
+
+# Windows 11 and Windows Server 2022 as far as documented: "What's new in Windows Server 2022" (HyStart++ and RACK), the output of
+# `netsh int tcp show global` (no ECN, no timestamps, proportional rate reduction, no pacing), the template InternetCustom (Microsoft
+# Networking Blog, "TCP Templates for Windows Server 2019", 2018). What is not documented is as in TODAY or in the RFCs.
+WINDOWS: dict[str, Any] = {
+    "congestion_control": {"name": "cubic", "slow_start": {"name": "hystart++"}},
+    "sack": {},
+    "ecn": False,
+    "initial_window_segments": 10,
+    "mss_bytes": 1460,
+    "header_bytes": 40,
+    "receiver_window_segments": 2_048,
+    # RFC 3465; L is that of RFC 9406, 4.3.
+    "byte_counting": {"limit_segments": 8, "limit_after_timeout_segments": 1},
+    # DelayedAckFrequency, DelayedAckTimeout.
+    "delayed_ack": {"segments": 2, "timeout_ms": 40},
+    # Receive segment coalescing; how long it takes segments for is not documented.
+    "receive_offload": {"within_us": 60},
+    "loss_detection": {"name": "rack", "proportional_rate_reduction": True},
+    # InitialRto, MinRto.
+    "rto": {"initial_ms": 1_000, "min_ms": 300},
+}
+
+# macOS 15 and iOS 18 as far as modelled: bsd/netinet of xnu-11417.101.15.
+APPLE: dict[str, Any] = {
+    # tcp_cubic.c, with tcp_cubic_minor_fixes and tcp_cubic_rfc_compliant; no HyStart.
+    "congestion_control": {"name": "cubic"},
+    "sack": {},
+    # tcp_output.c: ecn_setup_percentage is 100; asked for unless earlier connections have failed with it.
+    "ecn": True,
+    # TCP_CC_CWND_INIT_PKTS.
+    "initial_window_segments": 10,
+    # tcp_do_timestamps.
+    "mss_bytes": 1448,
+    "header_bytes": 52,
+    # tcp_autorcvbuf_max: 2 MiB.
+    "receiver_window_segments": 1_448,
+    # tcp_cubic_ack_rcvd(): at most the initial window per ACK.
+    "byte_counting": {"limit_segments": 10, "limit_after_timeout_segments": 10},
+    # tcp_delack; tcp_cc_delay_ack().
+    "delayed_ack": {"segments": 2, "timeout_ms": 100},
+    # More ACKs are held back until the application reads; for how long depends on the application.
+    "receive_offload": {"within_us": 60},
+    # tcp_rack and tcp_enable_tlp; no proportional rate reduction.
+    "loss_detection": {"name": "rack", "proportional_rate_reduction": False},
+    # tcp_cubic_pre_fr(): the lesser of cwnd and the receiver's window.
+    "loss_reduces": "window",
+    # TCP_REXMTVAL and tcp_rexmt_slop: SRTT + 4 RTTVAR, at least 30 ms, + 200 ms. Here the slop is the least variation.
+    "rto": {"initial_ms": 1_000, "min_ms": 230, "granularity_ms": 200},
+}
+
+PROFILES: dict[str, dict[str, Any]] = {"today": TODAY, "linux": LINUX, "windows": WINDOWS, "apple": APPLE}
