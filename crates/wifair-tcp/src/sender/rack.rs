@@ -3,7 +3,7 @@
 use wifair_core::{Packet, TcpFlags, Time};
 
 use super::tcb::Tcb;
-use crate::rack::{Alarm, Probe, Rack};
+use crate::rack::{Alarm, Delivered, Probe, Rack};
 use crate::spec::RttSamples;
 
 impl Rack {
@@ -14,12 +14,10 @@ impl Rack {
         let acked = packet.ack.wrapping_sub(tcb.una);
         let duplicate = packet.sack.duplicate(packet.ack).is_some();
         tcb.stats.duplicates_told += u64::from(duplicate);
-        let delivered = self.on_ack(packet, tcb.max, now);
-        if self.samples_acks
-            && let Some(rtt) = self.ack_rtt
-        {
-            tcb.report_ack_sample(packet.ack, rtt, now);
-        }
+        let delivered = match self.samples_acks {
+            false => self.on_ack::<false>(packet, tcb.max, now),
+            true => self.on_sampled_ack(tcb, packet, now),
+        };
         if tcb.spec.rto.samples == RttSamples::EveryAck {
             tcb.timing = false;
             if let Some(sent) = delivered.timed {
@@ -47,6 +45,16 @@ impl Rack {
         }
         self.detect_losses(tcb, advances, delivered.bytes, now);
         self.update_model(tcb, acked, now);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn on_sampled_ack(&mut self, tcb: &mut Tcb, packet: &Packet, now: Time) -> Delivered {
+        let delivered = self.on_ack::<true>(packet, tcb.max, now);
+        if let Some(rtt) = self.ack_rtt {
+            tcb.report_ack_sample(packet.ack, rtt, now);
+        }
+        delivered
     }
 
     /// Finds lost segments, responds to their loss and sets the timer; after an ACK that has delivered `delivered` bytes, if
