@@ -162,8 +162,8 @@ impl Rack {
         self.rtt_since_probe = true;
     }
 
-    /// Steps 1 to 3 of section 6.2 for an ACK, with data sent up to `max`. `SAMPLED`: the congestion control needs the RTT that the
-    /// ACK gives; a parameter of the type because keeping it costs every other sender 10 % of this function.
+    /// Steps 1 to 3 of section 6.2 for an ACK, with data sent up to `max`. `SAMPLED`: the congestion control needs the RTT that
+    /// the ACK gives; a parameter of the type because keeping it costs every other sender 10 % of this function.
     pub(crate) fn on_ack<const SAMPLED: bool>(&mut self, packet: &Packet, max: u32, now: Time) -> Delivered {
         let ack = packet.ack;
         if let Some(sampler) = &mut self.segments.sampler {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-# A recently installed host with default settings: what Linux, Windows and Apple's systems have in common, with the numbers of Linux 6.18.
+# A recently installed host with default settings: what Linux, Windows and Apple's systems have in common, with the numbers of
+# Linux 6.18.
 TODAY: dict[str, Any] = {
     # The default of Linux, Windows and Apple's systems (RFC 9438, section 1).
     "congestion_control": {"name": "cubic"},
@@ -52,9 +53,10 @@ LINUX: dict[str, Any] = {
     "small_queue": {},
 }
 
-# Windows 11 and Windows Server 2022 as far as documented: "What's new in Windows Server 2022" (HyStart++ and RACK), the output of
-# `netsh int tcp show global` (no ECN, no timestamps, proportional rate reduction, no pacing), the template InternetCustom (Microsoft
-# Networking Blog, "TCP Templates for Windows Server 2019", 2018). What is not documented is as in TODAY or in the RFCs.
+# Windows 11 and Windows Server 2022 as far as documented: "What's new in Windows Server 2022" (HyStart++ and RACK), the output
+# of `netsh int tcp show global` (no ECN, no timestamps, proportional rate reduction, no pacing), the template InternetCustom
+# (Microsoft Networking Blog, "TCP Templates for Windows Server 2019", 2018). What is not documented is as in TODAY or in the
+# RFCs.
 WINDOWS: dict[str, Any] = {
     "congestion_control": {"name": "cubic", "slow_start": {"name": "hystart++"}},
     "sack": {},

@@ -44,8 +44,8 @@ pub enum Arrivals {
         /// Mean interval in milliseconds.
         mean_ms: f64,
     },
-    /// At a constant interval while the source is on. The times on and off are exponentially distributed; a time on begins with a
-    /// datagram, the flow begins with a time off. One draw before the first datagram and two before each other one.
+    /// At a constant interval while the source is on. The times on and off are exponentially distributed; a time on begins with
+    /// a datagram, the flow begins with a time off. One draw before the first datagram and two before each other one.
     OnOff {
         /// Interval in times on, in milliseconds.
         interval_ms: f64,
@@ -178,8 +178,8 @@ mod tests {
         values.iter().enumerate().map(distance).fold(0.0, f64::max) * n.sqrt() < 2.2
     }
 
-    /// The mean is within 4 standard errors, intervals are exponentially distributed, and the numbers of arrivals in windows have a
-    /// variance equal to their mean (index of dispersion, standard error √(2/(n - 1))).
+    /// The mean is within 4 standard errors, intervals are exponentially distributed, and the numbers of arrivals in windows
+    /// have a variance equal to their mean (index of dispersion, standard error √(2/(n - 1))).
     #[test]
     fn a_poisson_process_is_one() {
         let found = intervals(Arrivals::Poisson { mean_ms: 3.0 });
@@ -202,8 +202,8 @@ mod tests {
         assert!((variance / expected - 1.0).abs() < 4.0 * error, "{}", variance / expected);
     }
 
-    /// A time on has 1 + ⌊time / interval⌋ datagrams, geometrically distributed; a cycle of a time on and a time off is distributed as
-    /// their sum; the mean rate follows from both.
+    /// A time on has 1 + ⌊time / interval⌋ datagrams, geometrically distributed; a cycle of a time on and a time off is
+    /// distributed as their sum; the mean rate follows from both.
     #[test]
     fn times_on_and_off_are_exponential() {
         let (interval_ms, on_ms, off_ms) = (2.0, 10.0, 30.0);

@@ -1,7 +1,7 @@
 //! UDP one way: datagrams of one size at a constant rate, as a Poisson process, or at a constant rate in times on and off.
 //!
-//! Draws: none at a constant rate, one per datagram of a Poisson process. On and off: one before the first datagram, two per datagram
-//! thereafter.
+//! Draws: none at a constant rate, one per datagram of a Poisson process. On and off: one before the first datagram, two per
+//! datagram thereafter.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

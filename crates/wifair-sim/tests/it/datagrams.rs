@@ -95,8 +95,8 @@ fn udp_has_the_rate_that_was_asked_for() {
 }
 
 /// A wire of 5 Mbps that random datagrams fill by 70 % is an M/D/1 queue: they wait for ρ / (2 (1 - ρ)) times the time of one
-/// (Pollaczek and Khinchine). On and off at twice the rate for half of the time they fill it as much and wait for longer; at a constant
-/// rate none waits.
+/// (Pollaczek and Khinchine). On and off at twice the rate for half of the time they fill it as much and wait for longer; at a
+/// constant rate none waits.
 #[test]
 fn random_datagrams_wait_as_theory_says() {
     let (load, ip_bytes) = (0.7, 1028.0);

@@ -51,9 +51,9 @@ fn run(slow_start: Value) -> (u32, u64) {
     (sender.ssthresh_bytes() / 1460, sender.stats().segments_retransmitted)
 }
 
-/// Windows of 10, 20, 40 segments: their ACKs are 1.2 ms apart, a train. It ends slow start when it is longer than half of 61.2
-/// + 1 ms, which is the 27th ACK of the third round, 31.2 ms after the first. The window is 40 + 26 segments then: the queue is
-/// never full.
+/// Windows of 10, 20, 40 segments: their ACKs are 1.2 ms apart, a train. It ends slow start when it is longer than half of the
+/// 61.2 ms and 1 ms, which is the 27th ACK of the third round, 31.2 ms after the first. The window has 40 segments and 26 more
+/// then: the queue is never full.
 #[test]
 fn the_ack_train_ends_slow_start_near_the_capacity_of_the_path() {
     assert_eq!(run(json!({ "name": "hystart" })), (66, 0));
