@@ -1,4 +1,4 @@
-"""What a host's TCP changes on Wi-Fi, into docs/tcp.md: `python docs/figures/hosts.py`, two minutes.
+"""What a host's TCP changes on Wi-Fi, into docs/tcp.md: `python docs/figures/hosts.py`, four minutes.
 
 Ten uploads and ten downloads by hosts of today on 802.11ax, and the same with one thing changed, under the same seeds.
 """
@@ -27,6 +27,9 @@ HOSTS: Mapping[str, Mapping[str, Any]] = {
     "CUBIC, paced": {"tcp.pacing": {}},
     "CUBIC without ECN": {"tcp.ecn": False},
     "BBR without ECN": BBR,
+    "profile `linux`": {"tcp.profile": "linux"},
+    "profile `windows`": {"tcp.profile": "windows"},
+    "profile `apple`": {"tcp.profile": "apple"},
 }
 
 
