@@ -15,8 +15,9 @@ from wifair.names import find_former_names
 
 if TYPE_CHECKING:
     from wifair.analysis.sweep import Sweep
-    from wifair.api import compare, differences, load, paper, run, seeds_needed
+    from wifair.api import compare, differences, judge, load, paper, run, seeds_needed
     from wifair.errors import InputError, ScenarioError, SchemeError, WifairError
+    from wifair.population import Population
     from wifair.results.metric import Metric
     from wifair.results.results import Results
     from wifair.scenario.scenario import Scenario
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "InputError",
     "Metric",
+    "Population",
     "Results",
     "Scenario",
     "ScenarioError",
@@ -38,6 +40,7 @@ __all__ = [
     "WifairError",
     "compare",
     "differences",
+    "judge",
     "load",
     "paper",
     "run",
@@ -48,6 +51,7 @@ __all__ = [
 _HOMES = {
     "InputError": "errors",
     "Metric": "results.metric",
+    "Population": "population",
     "Results": "results.results",
     "Scenario": "scenario.scenario",
     "ScenarioError": "errors",
@@ -59,6 +63,7 @@ _HOMES = {
     "WifairError": "errors",
     "compare": "api",
     "differences": "api",
+    "judge": "api",
     "load": "api",
     "paper": "api",
     "run": "api",

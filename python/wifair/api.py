@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 
@@ -24,6 +24,10 @@ from wifair.study.job import Cell
 from wifair.study.store import Store, opened
 from wifair.study.study import Study
 from wifair.study.traces import Traces
+
+if TYPE_CHECKING:
+    from wifair.everything.shares import Shares
+    from wifair.population import Population
 
 SchemeLike: TypeAlias = str | Mapping[str, Any] | type[Scheme] | Scheme
 
@@ -57,6 +61,36 @@ def compare(
     Default: tail drop, `mac80211` and the scenario's own scheme.
     """
     return comparison(scenario, schemes, seeds).run(threads, store=store)
+
+
+def judge(
+    scenarios: Population | Mapping[str, Scenario] | Scenario | str | Path,
+    schemes: Sequence[SchemeLike] | None = None,
+    seeds: int | None = None,
+    threads: int | None = None,
+    store: Store | str | Path | None = None,
+) -> Shares:
+    """Runs schemes in many scenarios, and judges each by the rule of `wifair compare --all`: the answer in shares.
+
+    `scenarios` are a population, scenarios by name, a folder of scenario files, or one scenario or file. Default: every scheme;
+    20 replications, and 40 or 64 of what is undecided then. `seeds` fixes the number of replications (2 or more).
+    """
+    from wifair.everything.contest import Contest  # slow to import, and only needed here
+    from wifair.everything.scenarios import Own, in_folder
+    from wifair.everything.shares import Shares, with_reference
+    from wifair.population import Population
+
+    if seeds is not None and seeds < 2:
+        raise InputError(f"seeds: {seeds} is not allowed; allowed here: 2 or more, since one run has no interval.")
+    if isinstance(scenarios, (str, Path)):
+        path, words = Path(scenarios), [str(scenarios)]
+        found = in_folder(path) if path.is_dir() else [Own(path.stem, Scenario.from_toml(path))]
+    else:
+        given = scenarios.scenarios if isinstance(scenarios, Population) else scenarios
+        named_ones = {given.title or "scenario": given} if isinstance(given, Scenario) else given
+        found, words = [Own(name, each) for name, each in named_ones.items()], ["DIR"]
+    contest = Contest.on_all(found, words, with_reference([named(scheme) for scheme in schemes or ()]), seeds)
+    return Shares(contest, contest.run(threads, opened(store)).settings)
 
 
 def differences(results: Results, metrics: Sequence[str] = (), against: str | None = None) -> Differences:

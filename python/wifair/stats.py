@@ -244,6 +244,36 @@ def ratio(part: Values, whole: Values) -> Values:
         return np.where(whole > 0, part / whole, np.nan)
 
 
+def share_interval(count: int, total: int, level: float = LEVEL) -> Interval:
+    """The share of `count` among `total`, with the exact interval for a binomial share.
+
+    Source: C. J. Clopper, E. S. Pearson, The use of confidence or fiducial limits, Biometrika 26, 1934.
+    """
+    from scipy.special import betaincinv
+
+    if total == 0:
+        return Interval(math.nan, None, None, 0)
+    tail = (1 - level) / 2
+    low = float(betaincinv(count, total - count + 1, tail)) if count else 0.0
+    high = float(betaincinv(count + 1, total - count, 1 - tail)) if count < total else 1.0
+    return Interval(count / total, low, high, total)
+
+
+def permutation_p(first: ArrayLike, second: ArrayLike, permutations: int = 9_999) -> float:
+    """The p value of the difference between the mean ranks of two samples, two-sided, by random permutations with a fixed seed.
+
+    Ties share their mean rank. Source: P. Good, Permutation, Parametric, and Bootstrap Tests of Hypotheses, 2005, section 3.
+    """
+    from scipy.stats import rankdata
+
+    a, b = _finite(first), _finite(second)
+    ranks = rankdata(np.concatenate([a, b]))
+    found = abs(ranks[: a.size].mean() - ranks.mean())
+    rng = np.random.default_rng(1)
+    drawn = rng.permuted(np.tile(ranks, (permutations, 1)), axis=1)[:, : a.size].mean(axis=1)
+    return float((1 + np.count_nonzero(np.abs(drawn - ranks.mean()) >= found - 1e-9)) / (permutations + 1))
+
+
 def bootstrap_quantile(
     values: ArrayLike, quantile: float, level: float = LEVEL, resamples: int = 10_000, seed: int = 1
 ) -> Interval:

@@ -1,4 +1,4 @@
-"""`wifair compare`: one scenario under several schemes with the same seeds, or every scheme in every scenario."""
+"""`wifair compare`: one scenario under several schemes with the same seeds, a folder of scenarios, or every scheme in every scenario."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ EXAMPLE = "Example: wifair compare cafe --schemes droptail,ack-pushout,adaptive-
 File = Annotated[
     Path | None,
     typer.Argument(
-        metavar="SCENARIO.toml", help="The scenario: a file, or a name that `wifair new` lists.", show_default=False
+        metavar="SCENARIO.toml|DIR",
+        help="The scenario: a file, or a name that `wifair new` lists; or a folder of scenarios.",
+        show_default=False,
     ),
 ]
 Schemes = Annotated[
@@ -22,7 +24,7 @@ Schemes = Annotated[
     typer.Option(
         metavar="A,B,C",
         help="The schemes: names that `wifair schemes` or results have, also with parameters as 'las,mac80211(signal=drop)', "
-        "FILE.py:CLASS. By default droptail, mac80211 and the scenario's own; with --all every one.",
+        "FILE.py:CLASS. By default droptail, mac80211 and the scenario's own; with --all or a folder every one.",
         show_default=False,
     ),
 ]
@@ -30,7 +32,7 @@ Replications = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Number of replications, with seeds 1, 2, …; by default 10, and with --all as many as the form has.",
+        help="Number of replications, with seeds 1, 2, …; by default 10, with --all as many as the form has, with a folder 20 to 64.",
         show_default=False,
     ),
 ]
@@ -87,6 +89,8 @@ def compare(
 
     With --judge, say which scheme to use in this scenario.
 
+    With a folder of scenarios, such as one that `wifair population` writes, judge the schemes in all of them, and answer in shares.
+
     With --all (as in `wifair compare --all --quick`), run every scheme in every scenario, and say who is best by what.
     """
     from wifair.cli.schemes_of_files import schemes as named
@@ -116,8 +120,17 @@ def compare(
         return
     if scenario is None:
         raise InputError("a scenario is missing: give SCENARIO.toml, or --all for every scheme in every scenario.")
-    if full or scenarios or page or format:
-        raise InputError("--full, --scenarios, --page and --format need --all.")
+    if full or scenarios or page:
+        raise InputError("--full, --scenarios and --page need --all.")
+    if scenario.is_dir():
+        from wifair.cli.shares import shares
+
+        if precision:
+            raise InputError("a folder has a rule for the number of replications: leave out --precision.")
+        shares(scenario, named(schemes), seeds, threads, out, store, formats(format), json, set, verbose)
+        return
+    if format:
+        raise InputError("--format needs --all or a folder of scenarios.")
     if judge:
         from wifair.cli.judge import judge as judged
 

@@ -143,15 +143,29 @@ class Contest:
 
         `settings` are the options `--set` with which the scenario was read.
         """
+        return cls.on_all([scenario], [f"{scenario.id}.toml", "--judge"], schemes, seeds, settings)
+
+    @classmethod
+    def on_all(
+        cls,
+        scenarios: Sequence[Own],
+        named: Sequence[str],
+        schemes: Sequence[str | Mapping[str, Any]] = (),
+        seeds: int | None = None,
+        settings: Sequence[str] = (),
+    ) -> Contest:
+        """The contest on several scenarios of the user's, which the command names as `named`. Otherwise as `on`."""
         among = contenders(schemes)
-        own = scenario.scheme
-        if label(own) not in {contender.name for contender in among}:
-            among += contenders([own])
+        for own in (scenario.scheme for scenario in scenarios):
+            if label(own) not in {contender.name for contender in among}:
+                among += contenders([own])
         made = [
-            replace(_setting(scenario, senders, scenario.given, among), own=label(own)) for senders in scenario.senders
+            replace(_setting(scenario, senders, scenario.given, among), own=label(scenario.scheme))
+            for scenario in scenarios
+            for senders in scenario.senders
         ]
         sets = [word for each in settings for word in ("--set", each)]
-        words = ["wifair", "compare", f"{scenario.id}.toml", "--judge", *sets, *_options((), schemes, seeds)]
+        words = ["wifair", "compare", *named, *sets, *_options((), schemes, seeds)]
         return cls(FULL, STAGES[FULL] if seeds is None else (seeds,), tuple(among), tuple(made), shlex.join(words))
 
     def run(

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Protocol
 
 from wifair import gallery
@@ -165,6 +166,21 @@ class Own:
     def scenario(self, form: str) -> Scenario:
         """The scenario itself, whatever the form."""
         return self.given
+
+
+def in_folder(folder: Path, overrides: Sequence[tuple[str, Any]] = ()) -> list[Own]:
+    """The scenarios of a folder's `*.toml` files, by name. An error in a file names the file."""
+    paths = sorted(folder.glob("*.toml"))
+    if not paths:
+        raise InputError(f"{folder}: has no scenarios; allowed here: a folder with files *.toml.")
+    found = []
+    for path in paths:
+        try:
+            found.append(Own(path.stem, Scenario.from_toml(path, overrides)))
+        except InputError as error:
+            told = str(error)
+            raise InputError(told if told.startswith(str(path)) else f"{path}: {told}") from None
+    return found
 
 
 _SHORT = {"run.warmup_s": 20.0, "run.duration_s": 60.0}

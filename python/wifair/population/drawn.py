@@ -14,7 +14,7 @@ from wifair.population.traffic import UPLOADING, Flow, Host
 
 # Simulated seconds: before the measurement, and measured.
 WARMUP_S = 10
-DURATION_S = 60
+DURATION_S = 120
 SCHEME = "mac80211"
 AP_STREAMS = 2
 # The kinds whose access point may be anywhere.
