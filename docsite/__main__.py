@@ -31,6 +31,7 @@ GUIDES = (
     "lab",
     "emulate",
     "sweeps",
+    "population",
     "report",
     "python-api",
     "traces",

@@ -12,17 +12,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Cli
+from conftest import ROOT, Cli
 from hypothesis import given
 from hypothesis import strategies as st
 from wifair import Scenario
 from wifair.analysis.check import check
 from wifair.errors import InputError
+from wifair.markdown import Marks
 from wifair.population import Population, radio
 from wifair.population.distribution import Distribution, Pieces, Quantiles, Weights, parsed
-from wifair.population.drawn import Drawn
+from wifair.population.drawn import DURATION_S, WARMUP_S, Drawn
 from wifair.population.draws import Draws
-from wifair.population.look import figure, frame, summary
+from wifair.population.look import as_markdown, figure, frame, summary
 from wifair.population.properties import PROPERTIES, kind_of, properties
 from wifair.population.quantities import KINDS, as_table, quantities, version
 from wifair.population.traffic import UPLOADING
@@ -309,6 +310,13 @@ def test_bad_options_are_refused(words: list[str], said: str, here: Cli) -> None
     done = here("population", *words)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_the_page_has_the_distributions_and_the_properties_of_the_code() -> None:
+    page, command = ROOT / "docs" / "population.md", "python docs/figures/population.py"
+    assert Marks("distributions", command).between(page) == as_table()
+    assert Marks("properties", command).between(page) == as_markdown(frame(Population().scenarios))
+    assert f"measures {DURATION_S} simulated seconds after a warm-up of {WARMUP_S} s" in page.read_text()
 
 
 def test_a_population_is_checked_in_python_too() -> None:

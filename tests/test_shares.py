@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import wifair
-from conftest import Cli
+from conftest import ROOT, Cli
 from matplotlib.container import ErrorbarContainer
+from pages import blocks
 from scipy import stats as scipy_stats
 from test_everything import criterion, judged, verdict
 from wifair import Population, Scenario
@@ -302,6 +303,13 @@ def test_from_python(folder: Path, tmp_path: Path) -> None:
     assert len(wifair.judge(Scenario.from_toml(folder / "branch-1.toml"), [REFERENCE], 2, store=store).settings) == 1
     with pytest.raises(InputError, match="2 or more"):
         wifair.judge(people, seeds=1)
+
+
+def test_the_python_of_the_page_runs() -> None:
+    [code] = [text for language, text in blocks(ROOT / "docs" / "population.md") if language == "python"]
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert names["shares"].of("las").total == 2
 
 
 def test_a_tiny_population_end_to_end(here: Cli, tmp_path: Path) -> None:
