@@ -38,9 +38,9 @@ def population(
     distributions: Distributions = False,
     json: Json = False,
 ) -> None:
-    """Draw scenarios of homes, cafes, offices and classrooms, and write their files.
+    """Draw scenarios of homes, cafes, offices and classrooms.
 
-    `wifair compare DIR` then compares schemes in all of them.
+    Each is a commented file. `wifair compare DIR` then compares schemes in all of them.
     """
     from wifair.cli.output import print_json, print_table, print_text, say
     from wifair.cli.tables import columns
