@@ -1,0 +1,339 @@
+//! wifair's BSS as the hardware of the guest's radios.
+//!
+//! Radio 0 is the access point, radio `n` the station `n` of the plan. Unicast QoS data enters the BSS ([`Bss::send_up`],
+//! [`Bss::send_down`]), below queues that the kernel's limits keep short. The BSS decides which frames share a PPDU, when it is
+//! sent and what becomes of it. Other frames (management, group addresses) pass at once and take no airtime.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixDatagram;
+
+use nix::poll::PollFlags;
+use serde_json::{Value, json};
+use wifair_core::{FiveTuple, Packet, StationId, Time};
+use wifair_queue::{Direction, MpduOutcome};
+use wifair_wlan::{Bss, BssSnapshot, BssSpec, Delivery, Node, Output, SentPpdu};
+
+use crate::Fault;
+use crate::clock::{Clock, wait};
+use crate::hwsim::{self, Frame, Outcome};
+use crate::netlink::{Batch, Message, Socket};
+
+/// Where the traffic says when the measurement begins and ends.
+pub const MARKS: &str = "/run/air";
+/// More than the kernel's limits let wait below mac80211.
+const PORT_PACKETS: u32 = 100_000;
+
+/// What becomes of frames when a PPDU's response has been received, or its end has come in vain.
+type Report = Vec<(u32, Outcome)>;
+
+/// See the module documentation.
+pub struct Air {
+    bss: Bss,
+    stations: usize,
+    socket: Socket,
+    family: u16,
+    marks: UnixDatagram,
+    clock: Clock,
+    batch: Batch,
+    /// The frames in the BSS, by the number of their packet.
+    frames: BTreeMap<u32, Frame>,
+    entered: u32,
+    reports: BTreeMap<(Time, u32), Report>,
+    reported: u32,
+    began: Option<BssSnapshot>,
+    counts: Counts,
+}
+
+/// What the medium counts beyond the BSS.
+#[derive(Default)]
+struct Counts {
+    /// Frames in the measurement whose rate control asks for another rate than the plan has, by this rate.
+    other_rates: BTreeMap<String, u64>,
+    /// Frames that no station of the plan sends or receives.
+    foreign: u64,
+    /// Messages that the kernel refused.
+    refused: u64,
+    /// Packets that reached their receiver after their sender had given them up.
+    late: u64,
+}
+
+/// The plan's BSS, as hardware: ports that only pass packets on, and queues per link as in firmware. The kernel limits both.
+fn hardware(plan: &Value) -> Result<BssSpec, Fault> {
+    let mut bss = plan["bss"].clone();
+    let port = json!({ "limit_packets": PORT_PACKETS, "scheme": { "name": "droptail" } });
+    bss["ap"]["port"] = port.clone();
+    bss["ap"]["hardware"] =
+        json!({ "name": "firmware", "aql_low_us": 1e6, "aql_high_us": 1e6, "aql_total_us": 1e7 });
+    let stations = bss["stations"].as_array_mut().ok_or("the plan has no stations")?;
+    for station in stations {
+        station["port"] = port.clone();
+    }
+    Ok(serde_json::from_value(bss)?)
+}
+
+impl Air {
+    /// Registers as the medium of all radios.
+    pub fn new(plan: &Value, seed: u64) -> Result<Air, Fault> {
+        let spec = hardware(plan)?;
+        if !spec.aggregates() {
+            return Err(
+                "the medium carries A-MPDUs alone: the plan needs mac.edca and 802.11n or later".into()
+            );
+        }
+        let bss = Bss::new(&spec, seed)?;
+        let mut socket = Socket::open()?;
+        let family = socket.family(hwsim::FAMILY)?;
+        let mut batch = Batch::default();
+        hwsim::register(family, &mut batch);
+        socket.send(&mut batch)?;
+        let _absent = fs::remove_file(MARKS);
+        let marks = UnixDatagram::bind(MARKS)?;
+        marks.set_nonblocking(true)?;
+        Ok(Air {
+            bss,
+            stations: spec.stations.len(),
+            socket,
+            family,
+            marks,
+            clock: Clock::start()?,
+            batch,
+            frames: BTreeMap::new(),
+            entered: 0,
+            reports: BTreeMap::new(),
+            reported: 0,
+            began: None,
+            counts: Counts::default(),
+        })
+    }
+
+    /// Carries frames until the measurement has ended.
+    pub fn run(mut self) -> Result<(), Fault> {
+        let mut may_receive = true;
+        loop {
+            let now = self.clock.now()?;
+            self.advance(now);
+            if may_receive {
+                self.receive(now)?;
+            }
+            self.advance(now + Time::from_ns(1));
+            self.report(now);
+            if !self.batch.is_empty() {
+                self.socket.send(&mut self.batch)?;
+                may_receive = true; // it may have made radios send
+                continue;
+            }
+            let next = self.reports.first_key_value().map_or(Time::MAX, |((at, _), _)| *at);
+            let next = next.min(self.bss.next_event());
+            let at_most = if next == Time::MAX { next } else { next - now };
+            let both = [self.socket.as_fd(), self.marks.as_fd()];
+            let ready = wait(both.into_iter().map(|fd| (fd, PollFlags::POLLIN)), at_most)?;
+            may_receive = ready[0];
+            if ready[1] && self.mark()? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Lets the BSS handle its events before `limit`.
+    fn advance(&mut self, limit: Time) {
+        let mut begun = vec![];
+        loop {
+            let output = self.bss.advance_watched(limit, |bss| {
+                begun.extend(bss.transmissions().map(|ppdu| Begun::of(&ppdu)));
+            });
+            let delivered = match output {
+                Some((_, Output::Delivery(Delivery { packet, to }))) => Some((packet.seq, to)),
+                Some(_) => None,
+                None => break,
+            };
+            // A PPDU is delivered after it has begun.
+            begun.drain(..).for_each(|begun| self.note(begun));
+            if let Some((number, to)) = delivered {
+                self.deliver(number, to);
+            }
+        }
+        begun.into_iter().for_each(|begun| self.note(begun));
+    }
+
+    fn deliver(&mut self, number: u32, to: Node) {
+        let Some(frame) = self.frames.get(&number) else {
+            self.counts.late += 1;
+            return;
+        };
+        match to {
+            Node::Ap => frame.deliver(self.family, 0, Some(frame.airtime), &mut self.batch),
+            Node::Station(station) => frame.deliver(self.family, station.index() + 1, None, &mut self.batch),
+        }
+    }
+
+    /// Reports the outcomes that are known by now.
+    fn report(&mut self, now: Time) {
+        while let Some(entry) = self.reports.first_entry().filter(|entry| entry.key().0 <= now) {
+            for (number, outcome) in entry.remove() {
+                if let Some(frame) = self.frames.remove(&number) {
+                    frame.report(self.family, &outcome, &mut self.batch);
+                }
+            }
+        }
+    }
+
+    /// Takes the frames that radios have sent.
+    fn receive(&mut self, now: Time) -> Result<(), Fault> {
+        let (mut arrived, mut refused) = (vec![], 0);
+        self.socket.receive(|message| match message {
+            Message::Command(hwsim::FRAME, attributes) => arrived.extend(Frame::read(attributes)),
+            Message::Command(..) => {}
+            Message::Refusal => refused += 1,
+        })?;
+        self.counts.refused += refused;
+        for frame in arrived {
+            match frame.ip_bytes() {
+                Some(ip_bytes) => self.enter(frame, ip_bytes, now),
+                None => self.pass(&frame),
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a data frame into the BSS.
+    fn enter(&mut self, frame: Frame, ip_bytes: u32, now: Time) {
+        let stations = self.stations;
+        let (station, down) = match (frame.from, frame.to()) {
+            (0, Some(to)) if (1..=stations).contains(&to) => (to - 1, true),
+            (from, Some(0)) if (1..=stations).contains(&from) => (from - 1, false),
+            _ => {
+                self.counts.foreign += 1;
+                return self.pass(&frame);
+            }
+        };
+        let station = StationId(station as u16);
+        if self.began.is_some() {
+            let direction = if down { Direction::Down } else { Direction::Up };
+            let mode = self.bss.link_mode(station, direction);
+            if let Some(rate) = frame.asks_for_other(&mode) {
+                *self.counts.other_rates.entry(rate).or_default() += 1;
+            }
+        }
+        self.entered = self.entered.wrapping_add(1);
+        let packet = Packet {
+            seq: self.entered,
+            payload_bytes: ip_bytes.saturating_sub(28),
+            header_bytes: ip_bytes.min(28) as u8,
+            ..Packet::datagram(FiveTuple::default(), 0, 0, 0, now)
+        };
+        self.frames.insert(self.entered, frame);
+        match down {
+            true => self.bss.send_down(station, &packet, now),
+            false => self.bss.send_up(station, &packet, now),
+        }
+    }
+
+    /// Passes a frame to all that it is addressed to, at once.
+    fn pass(&mut self, frame: &Frame) {
+        let to = frame.to();
+        for radio in (0..=self.stations).filter(|radio| *radio != frame.from) {
+            if to.is_none_or(|to| to == radio) {
+                frame.deliver(self.family, radio, None, &mut self.batch);
+            }
+        }
+        let outcome = Outcome { acknowledged: to.is_some(), ampdu: None, more: false };
+        frame.report(self.family, &outcome, &mut self.batch);
+    }
+
+    /// Begins or ends the measurement; returns whether it has ended.
+    fn mark(&mut self) -> Result<bool, Fault> {
+        self.marks.recv(&mut [0; 8])?;
+        let now = self.clock.now()?;
+        self.advance(now);
+        let snapshot = self.bss.snapshot(now);
+        let Some(began) = self.began.replace(snapshot.clone()) else { return Ok(false) };
+        println!("RESULT {}", self.result(&snapshot.since(&began)));
+        Ok(true)
+    }
+
+    fn result(&self, usage: &BssSnapshot) -> Value {
+        let stations: Vec<Value> = usage
+            .stations
+            .iter()
+            .map(|station| {
+                json!({
+                    "airtime_up_s": station.up.airtime.as_secs_f64(),
+                    "airtime_down_s": station.down.airtime.as_secs_f64(),
+                    "delivered_up": station.up.delivered,
+                    "delivered_down": station.down.delivered,
+                    "ppdus_up": station.up.ppdus,
+                    "ppdus_down": station.down.ppdus,
+                    "mpdus_up": station.up.mpdus,
+                    "mpdus_down": station.down.mpdus,
+                    "lost": station.up.lost_at_retry_limit + station.down.lost_at_retry_limit,
+                })
+            })
+            .collect();
+        json!({ "air": {
+            "elapsed_s": usage.elapsed.as_secs_f64(),
+            "exchanges": usage.exchanges,
+            "collisions": usage.collisions,
+            "collision_airtime_s": usage.collision_airtime.as_secs_f64(),
+            "idle_s": usage.idle.as_secs_f64(),
+            "stations": stations,
+            "other_rates": self.counts.other_rates,
+            "foreign": self.counts.foreign,
+            "refused": self.counts.refused,
+            "late": self.counts.late,
+            "in_bss": self.frames.len(),
+        }})
+    }
+}
+
+/// A PPDU whose transmission has begun, as far as its frames' outcomes go.
+struct Begun {
+    /// When its sender knows the outcome.
+    known: Time,
+    mpdus: Vec<BegunMpdu>,
+}
+
+struct BegunMpdu {
+    /// The number of its packet.
+    number: u32,
+    airtime: Time,
+    outcome: MpduOutcome,
+}
+
+impl Begun {
+    fn of(ppdu: &SentPpdu) -> Begun {
+        let own_end = ppdu.begins + ppdu.transmission.airtime;
+        let mpdus = ppdu.transmission.mpdus.iter().map(|mpdu| BegunMpdu {
+            number: mpdu.packet.seq,
+            airtime: mpdu.airtime,
+            outcome: mpdu.outcome,
+        });
+        Begun { known: ppdu.response.map_or(own_end, |(_, ends)| ends), mpdus: mpdus.collect() }
+    }
+}
+
+impl Air {
+    /// Charges the frames of a PPDU, and schedules the report of those that leave the BSS with its outcome.
+    fn note(&mut self, begun: Begun) {
+        let acknowledged = begun.mpdus.iter().filter(|mpdu| mpdu.outcome == MpduOutcome::Delivered).count();
+        let mut ampdu =
+            Some([begun.mpdus.len(), acknowledged].map(|count| u8::try_from(count).unwrap_or(u8::MAX)));
+        let mut report = vec![];
+        for mpdu in begun.mpdus {
+            let Some(frame) = self.frames.get_mut(&mpdu.number) else { continue };
+            frame.airtime += mpdu.airtime;
+            frame.tries = frame.tries.saturating_add(1);
+            if mpdu.outcome != MpduOutcome::ToRetry {
+                let acknowledged = mpdu.outcome == MpduOutcome::Delivered;
+                let outcome = Outcome { acknowledged, ampdu: ampdu.take(), more: true };
+                report.push((mpdu.number, outcome));
+            }
+        }
+        if let Some((_, last)) = report.last_mut() {
+            last.more = false;
+            self.reported = self.reported.wrapping_add(1);
+            self.reports.insert((begun.known, self.reported), report);
+        }
+    }
+}
