@@ -359,6 +359,7 @@ def test_comments_have_one_width(folder: Path) -> None:
         f"{path.relative_to(ROOT)}:{number}"
         for pattern, comment in (("*.rs", r".*(?<![\w:\"])//"), ("*.py", r" *#"))
         for path in sorted(folder.rglob(pattern))
+        if path.relative_to(folder).parts[0] != "build"  # what `make kernel` unpacks
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         if len(line) > COMMENT_WIDTH and re.match(comment, line)
     ]
