@@ -46,6 +46,7 @@ QUALITY = (
     "validation",
     "peers",
     "peers-a-mpdus",
+    "peers-linux",
     "mutation",
     "fuzzing",
     "coverage",
