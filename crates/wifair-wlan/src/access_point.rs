@@ -1,7 +1,9 @@
 //! The access point: its flow monitor, and its view of the links.
 
-use wifair_core::{FiveTuple, FlowId, Packet, Rate, StationId, Time};
+use wifair_core::{FiveTuple, FlowId, Packet, Rate, Time};
 use wifair_queue::{Direction, Flows, FlowsSpec, Link, View};
+
+use crate::node::LinkId;
 
 /// The state that the schemes of one side of the BSS can read.
 pub(crate) struct LinkTable {
@@ -16,36 +18,18 @@ impl LinkTable {
     }
 
     #[inline(always)]
-    pub(crate) fn view(&self) -> View<'_> {
+    fn view(&self) -> View<'_> {
         View { flows: &self.flows, links: &self.links }
-    }
-
-    /// Updates the rate of a station's link.
-    pub(crate) fn set_rate(&mut self, station: StationId, rate: Rate) {
-        self.links[station.index()].rate = rate;
     }
 }
 
-/// State that only the access point has. Its ports and channel access functions are in
+/// The access point's flow monitor and view of the links. Its transmit queues and channel access functions are in
 /// [`Nodes`](crate::nodes::Nodes), with those of the stations.
 pub(crate) struct AccessPoint {
     table: LinkTable,
 }
 
 impl AccessPoint {
-    pub(crate) fn new(table: LinkTable) -> AccessPoint {
-        AccessPoint { table }
-    }
-
-    #[inline(always)]
-    pub(crate) fn table(&self) -> &LinkTable {
-        &self.table
-    }
-
-    pub(crate) fn table_mut(&mut self) -> &mut LinkTable {
-        &mut self.table
-    }
-
     /// The flow monitor.
     pub(crate) fn flows(&self) -> &Flows {
         &self.table.flows
@@ -67,5 +51,30 @@ impl AccessPoint {
     #[inline]
     pub(crate) fn pop_forgotten(&mut self) -> Option<(FlowId, FiveTuple)> {
         self.table.flows.pop_forgotten()
+    }
+}
+
+/// What schemes can read, at the access point and at the stations.
+pub(crate) struct Views {
+    pub ap: AccessPoint,
+    /// Shared by all stations: a station has no flow monitor, so its scheme reads an idle one.
+    stations: LinkTable,
+}
+
+impl Views {
+    pub(crate) fn new(ap: LinkTable, stations: LinkTable) -> Views {
+        Views { ap: AccessPoint { table: ap }, stations }
+    }
+
+    /// What the schemes of the AP (`is_ap`) or of a station can read.
+    #[inline(always)]
+    pub(crate) fn of(&self, is_ap: bool) -> View<'_> {
+        if is_ap { self.ap.table.view() } else { self.stations.view() }
+    }
+
+    /// Updates the rate of the sender of `link`.
+    pub(crate) fn set_rate(&mut self, link: LinkId, rate: Rate) {
+        let table = if link.sender().is_ap() { &mut self.ap.table } else { &mut self.stations };
+        table.links[link.station().index()].rate = rate;
     }
 }

@@ -4,15 +4,16 @@ mod hardware;
 mod link_queues;
 mod live;
 mod reports;
+mod transmitter;
 
 use wifair_core::{Ac, Class, Counters, FiveTuple, FlowId, Packet, Rate, StationId, Time};
-use wifair_queue::{Direction, Flows, Grant, Journal, Ledger, Outcome, Reception, TxQueue, View};
+use wifair_queue::{Direction, Flows, Grant, Journal, Ledger, Outcome, Reception, TxQueue};
 
-use crate::access_point::{AccessPoint, LinkTable};
+use crate::access_point::Views;
 use crate::aggregation::Aggregation;
 use crate::deadlines::Deadlines;
 use crate::edca::Edca;
-use crate::edcaf::{Cost, Edcaf};
+use crate::edcaf::{Cost, Edcaf, Role};
 use crate::node::{EdcafId, LinkId, Node, Numbering, RANKS};
 use crate::phy::BssTiming;
 
@@ -59,11 +60,9 @@ pub(crate) struct Nodes {
     categories: Vec<AccessCategory>,
     edca: Option<Edca>,
     numbering: Numbering,
-    ap: AccessPoint,
+    views: Views,
     /// By the AP's ports.
     own: Vec<Own>,
-    /// Shared by all stations: a station has no flow monitor, so its scheme reads an idle one.
-    stations: LinkTable,
     /// Present if links have Block Ack agreements.
     aggregation: Option<Box<Aggregation>>,
     /// Scheduled events in addition to exchanges.
@@ -76,19 +75,10 @@ impl Nodes {
         numbering: Numbering,
         categories: Vec<(TxQueue, Edcaf)>,
         own: Vec<Own>,
-        [ap, stations]: [LinkTable; 2],
+        views: Views,
     ) -> Nodes {
         let categories = categories.into_iter().map(|(port, edcaf)| AccessCategory { port, edcaf }).collect();
-        Nodes {
-            categories,
-            edca,
-            numbering,
-            ap: AccessPoint::new(ap),
-            own,
-            stations,
-            aggregation: None,
-            deadlines: Deadlines::none(),
-        }
+        Nodes { categories, edca, numbering, views, own, aggregation: None, deadlines: Deadlines::none() }
     }
 
     /// The channel access functions of a node.
@@ -122,7 +112,7 @@ impl Nodes {
         &mut self.categories[index.index()].edcaf
     }
 
-    /// Offers a packet from a station's host or the wire to the port of a channel access function; returns whether the function
+    /// Offers a packet from a station's host or the wire to the transmit queue of a channel access function; returns whether the function
     /// asks for packets ([`Nodes::select_next`]).
     #[inline(always)] // into the two callers through which all packets arrive
     pub(crate) fn offer(
@@ -134,10 +124,9 @@ impl Nodes {
         station: StationId,
         now: Time,
     ) -> bool {
-        let (port, edcaf) = parts(&mut self.categories, index);
-        let view = || if is_ap { self.ap.table().view() } else { self.stations.view() };
-        if port.enqueue(edcaf.role().ac, packet, flow, station, now, view) {
-            self.deadlines.follow(edcaf.role().port, port, now);
+        let (queue, edcaf) = parts(&mut self.categories, index);
+        if queue.enqueue(edcaf.role().ac, packet, flow, station, now, || self.views.of(is_ap)) {
+            self.deadlines.follow(edcaf.role().port, queue, now);
         }
         edcaf.asks()
     }
@@ -147,15 +136,17 @@ impl Nodes {
     #[inline(always)] // into its two callers
     pub(crate) fn select_next(&mut self, index: EdcafId, phy: &BssTiming, now: Time) -> bool {
         if self.aggregation.is_some() {
-            return self.select_next_link(index, phy, now);
+            return self.transmitter(index).select_next(phy, now);
         }
-        let (port, edcaf) = parts(&mut self.categories, index);
-        let is_ap = edcaf.role().is_ap;
-        let view = || if is_ap { self.ap.table().view() } else { self.stations.view() };
-        take(port, edcaf, view, phy, &mut self.deadlines, now)
+        let (queue, edcaf) = parts(&mut self.categories, index);
+        let Role { is_ap, ac, port, .. } = *edcaf.role();
+        let taken = queue.dequeue(&Grant { ac, ..Grant::ANY }, now, || self.views.of(is_ap));
+        let is_loaded = edcaf.load(taken, phy, now);
+        self.deadlines.follow(port, queue, now);
+        is_loaded
     }
 
-    /// [`Nodes::finish`] and [`Nodes::select_next`] after a successful exchange, if nothing observes the port and no link has an agreement.
+    /// [`Nodes::finish`] and [`Nodes::select_next`] after a successful exchange, if nothing observes the queue and no link has an agreement.
     /// Returns `None` otherwise; else the function's TXOP limit if there is anything to send next.
     #[inline(always)] // into the usual end of an exchange
     pub(crate) fn complete_unobserved(
@@ -164,20 +155,20 @@ impl Nodes {
         phy: &BssTiming,
         now: Time,
     ) -> Option<Option<Time>> {
-        let (port, edcaf) = parts(&mut self.categories, index);
-        if self.aggregation.is_some() || port.is_observed() {
+        let (queue, edcaf) = parts(&mut self.categories, index);
+        if self.aggregation.is_some() || queue.is_observed() {
             return None;
         }
-        let is_ap = edcaf.role().is_ap;
-        let view = || if is_ap { self.ap.table().view() } else { self.stations.view() };
-        port.complete(edcaf.departure(), Outcome::Delivered, now, view, || unreachable!("unobserved"));
-        let grant = Grant { ac: edcaf.role().ac, ..Grant::ANY };
-        Some(edcaf.load(port.dequeue(&grant, now, view), phy, now).then(|| edcaf.role().txop_limit))
+        let Role { is_ap, ac, txop_limit, .. } = *edcaf.role();
+        let view = || self.views.of(is_ap);
+        queue.complete(edcaf.departure(), Outcome::Delivered, now, view, || unreachable!("unobserved"));
+        let taken = queue.dequeue(&Grant { ac, ..Grant::ANY }, now, view);
+        Some(edcaf.load(taken, phy, now).then_some(txop_limit))
     }
 
     /// Takes what is acknowledged, if the exchange has `succeeded`, and then what has reached its retry limit out of the service of a channel
-    /// access function, and reports it to its port. `done` receives each packet, with its costs if it `is_watched`. Returns whether anything is
-    /// left to send.
+    /// access function, and reports it to its queue. `done` receives each packet, with its costs if it `is_watched`. Returns whether anything
+    /// is left to send.
     #[inline(always)]
     pub(crate) fn finish(
         &mut self,
@@ -187,23 +178,23 @@ impl Nodes {
         now: Time,
         mut done: impl FnMut(&Finished),
     ) -> bool {
-        let (port, edcaf) = parts(&mut self.categories, index);
+        let (queue, edcaf) = parts(&mut self.categories, index);
         if edcaf.serves_queue() {
-            return self.finish_mpdus(index, succeeded, is_watched, now, done);
+            return self.transmitter(index).finish(succeeded, is_watched, now, done);
         }
         let outcome = if succeeded { Outcome::Delivered } else { Outcome::LostAtRetryLimit };
-        let role = *edcaf.role();
+        let is_ap = edcaf.role().is_ap;
         done(&Finished {
             outcome,
             class: edcaf.departure().class,
             is_received: edcaf.under_way().is_none(),
-            is_ap: role.is_ap,
+            is_ap,
             cost: edcaf.cost(),
         });
         edcaf.forget_failures();
-        let table = if role.is_ap { self.ap.table() } else { &self.stations };
-        port.complete(edcaf.departure(), outcome, now, || table.view(), || edcaf.exchange(outcome, now));
-        self.deadlines.follow_freed(port, now);
+        let view = || self.views.of(is_ap);
+        queue.complete(edcaf.departure(), outcome, now, view, || edcaf.exchange(outcome, now));
+        self.deadlines.follow_freed(queue, now);
         false
     }
 
@@ -211,9 +202,8 @@ impl Nodes {
     /// ([`Nodes::awaits`]).
     pub(crate) fn tick(&mut self, port_of: EdcafId, now: Time) -> impl Iterator<Item = EdcafId> + use<> {
         let node = self.numbering.node(port_of);
-        let table = if node.is_ap() { self.ap.table() } else { &self.stations };
         let port = &mut self.categories[port_of.index()].port;
-        port.tick(now, table.view());
+        port.tick(now, self.views.of(node.is_ap()));
         self.deadlines.follow_freed(port, now);
         self.deadlines.set_tick(port_of, port.next_tick(), now);
         self.numbering.of_node(node)
@@ -229,7 +219,8 @@ impl Nodes {
     #[inline(always)]
     pub(crate) fn observe(&mut self, packet: &Packet, now: Time) -> FlowId {
         let (categories, numbering) = (&self.categories, self.numbering);
-        self.ap
+        self.views
+            .ap
             .observe(packet, Direction::Down, now, |flow| is_held(&categories[..numbering.per_node()], flow))
     }
 
@@ -251,7 +242,8 @@ impl Nodes {
         let (categories, numbering) = (&self.categories, self.numbering);
         let packet = &categories[index.index()].edcaf.departure().packet;
         Some(
-            self.ap
+            self.views
+                .ap
                 .observe(packet, direction, now, |flow| is_held(&categories[..numbering.per_node()], flow)),
         )
     }
@@ -261,24 +253,19 @@ impl Nodes {
         let ap = self.numbering.range(Node::Ap);
         for AccessCategory { port, .. } in &mut self.categories[ap] {
             if port.hooks().reception {
-                port.receive(reception, now, self.ap.table().view());
+                port.receive(reception, now, self.views.of(true));
             }
         }
     }
 
     /// Sets the rate of the sender of `link` from now on.
     pub(crate) fn set_rate(&mut self, link: LinkId, rate: Rate, now: Time) {
-        let station = link.station();
-        let (node, table) = match link.direction() {
-            Direction::Up => (Node::Station(station), &mut self.stations),
-            Direction::Down => (Node::Ap, self.ap.table_mut()),
-        };
-        table.set_rate(station, rate);
+        self.views.set_rate(link, rate);
+        let (node, station) = (link.sender(), link.station());
         for index in self.numbering.of_node(node) {
-            let table = if node.is_ap() { self.ap.table() } else { &self.stations };
             let port = &mut self.categories[index.index()].port;
             if port.hooks().link_rate {
-                port.link_rate(station, now, table.view());
+                port.link_rate(station, now, self.views.of(node.is_ap()));
                 self.deadlines.follow_freed(port, now);
                 self.deadlines.set_tick(index, port.next_tick(), now);
             }
@@ -304,12 +291,12 @@ impl Nodes {
 
     /// The AP's flow monitor.
     pub(crate) fn flows(&self) -> &Flows {
-        self.ap.flows()
+        self.views.ap.flows()
     }
 
     /// The next flow that the AP's monitor has forgotten, with its 5-tuple and its ledger at the AP's ports by class.
     pub(crate) fn pop_forgotten(&mut self) -> Option<(FlowId, FiveTuple, [Ledger; 3])> {
-        let (flow, tuple) = self.ap.pop_forgotten()?;
+        let (flow, tuple) = self.views.ap.pop_forgotten()?;
         let (mut ledgers, ap) = ([Ledger::default(); 3], self.numbering.range(Node::Ap));
         for category in &mut self.categories[ap] {
             ledgers.add(&category.port.retire(flow));
@@ -380,22 +367,6 @@ impl Nodes {
         });
         waiting.chain(queued)
     }
-}
-
-/// Makes a free channel access function take a packet from its port, if there is one.
-#[inline(always)]
-fn take<'v>(
-    port: &mut TxQueue,
-    edcaf: &mut Edcaf,
-    view: impl FnOnce() -> View<'v>,
-    phy: &BssTiming,
-    deadlines: &mut Deadlines,
-    now: Time,
-) -> bool {
-    let grant = Grant { ac: edcaf.role().ac, ..Grant::ANY };
-    let is_loaded = edcaf.load(port.dequeue(&grant, now, view), phy, now);
-    deadlines.follow(edcaf.role().port, port, now);
-    is_loaded
 }
 
 /// A channel access function and its port.

@@ -4,7 +4,7 @@ use wifair_core::{Ac, FiveTuple, Packet, StationId, Time};
 use wifair_queue::Direction;
 
 use super::Bss;
-use crate::aggregation::{Limits, Psdu};
+use crate::aggregation::{Agreement, Limits, Psdu};
 use crate::node::{EdcafId, LinkId};
 
 /// How a channel access function contends, and what it sends when it has won: packets of one size over one link.
@@ -43,15 +43,15 @@ impl Bss {
         let down = direction == Direction::Down;
         let packet = Packet::datagram(FiveTuple::default(), 0, 0, dscp, Time::ZERO);
         let link = LinkId::of(down, station);
-        let sender = self.nodes.classify(link.sender(), &packet);
+        let sender = self.exchanges.nodes.classify(link.sender(), &packet);
         let one = self.exchange_of(sender, link, ip_bytes, None, true);
-        let contention = self.medium.contention();
+        let contention = self.exchanges.medium.contention();
         ChannelAccess {
-            ac: self.nodes.category_of(sender),
+            ac: self.exchanges.nodes.category_of(sender),
             ifs: contention.aifs(sender),
-            slot: self.phy.slot,
+            slot: self.exchanges.phy.slot,
             backoffs: contention.backoffs(sender),
-            eifs_lead: self.mac.eifs_lead,
+            eifs_lead: self.exchanges.mac.eifs_lead,
             one,
             full: self.full_turn(sender, link, ip_bytes),
         }
@@ -59,19 +59,19 @@ impl Bss {
 
     /// As many exchanges as a TXOP holds, each with as many packets as a PPDU.
     fn full_turn(&self, sender: EdcafId, link: LinkId, ip_bytes: u32) -> Turn {
-        let limit = self.nodes.edcaf(sender).role().txop_limit;
+        let limit = self.exchanges.nodes.edcaf(sender).role().txop_limit;
         if limit == Time::ZERO {
             return self.exchange_of(sender, link, ip_bytes, None, false);
         }
         let mut turn = self.exchange_of(sender, link, ip_bytes, Some((limit, false)), false);
         loop {
-            let left = limit.saturating_sub(turn.airtime + self.phy.sifs);
+            let left = limit.saturating_sub(turn.airtime + self.exchanges.phy.sifs);
             let next = self.exchange_of(sender, link, ip_bytes, Some((left, true)), false);
             if next.airtime > left {
                 return turn;
             }
             turn.packets += next.packets;
-            turn.airtime += self.phy.sifs + next.airtime;
+            turn.airtime += self.exchanges.phy.sifs + next.airtime;
         }
     }
 
@@ -85,23 +85,29 @@ impl Bss {
         txop: Option<(Time, bool)>,
         is_lone: bool,
     ) -> Turn {
-        let on_air = &self.links[link.index()].on_air;
+        let on_air = &self.exchanges.links[link.index()].on_air;
         let follows = txop.is_some_and(|(_, follows)| follows);
-        let (mut psdu_bytes, mut packets) = (self.phy.psdu_bytes(ip_bytes), 1);
+        let (mut psdu_bytes, mut packets) = (self.exchanges.phy.psdu_bytes(ip_bytes), 1);
         let mut response = on_air.acknowledgement;
-        let ac = self.nodes.edcaf(sender).role().ac;
-        if let Some((rules, window, amsdu)) = self.nodes.agreement_of(link, ac) {
+        let ac = self.exchanges.nodes.edcaf(sender).role().ac;
+        if let Some(Agreement { originator, window, .. }) = self.exchanges.nodes.agreement(link, ac) {
+            let rules = self.exchanges.nodes.aggregation_rules();
             let limits = Limits {
-                max_mpdus: rules.max_mpdus.min(window),
-                max_psdu_bytes: self.max_psdu_bytes(sender, link, txop.map(|(left, _)| left), follows),
+                max_mpdus: rules.max_mpdus.min(*window),
+                max_psdu_bytes: self.exchanges.max_psdu_bytes(
+                    sender,
+                    link,
+                    txop.map(|(left, _)| left),
+                    follows,
+                ),
                 spacing_bytes: on_air.bytes_in(rules.spacing),
-                mac_bytes: self.phy.psdu_bytes(0),
+                mac_bytes: self.exchanges.phy.psdu_bytes(0),
             };
             let limits = if is_lone { Limits { max_psdu_bytes: 0, ..limits } } else { limits };
-            let (psdu, count) = Psdu::full(ip_bytes, &limits, &amsdu);
+            let (psdu, count) = Psdu::full(ip_bytes, &limits, &originator.amsdu());
             (psdu_bytes, packets) = (psdu.bytes(on_air.mode.format.has_s_mpdus()), count);
             if psdu.mpdus() > 1 {
-                response = self.block_ack(sender, link);
+                response = self.exchanges.block_ack(sender, link);
             }
         }
         let has_rts = !follows && psdu_bytes > on_air.rts_threshold;
@@ -110,8 +116,8 @@ impl Bss {
         match has_rts {
             true => Turn {
                 packets,
-                airtime: self.mac.waits[control].reservation + data + response,
-                exposed: self.phy.control_frames[control].rts.duration,
+                airtime: self.exchanges.mac.waits[control].reservation + data + response,
+                exposed: self.exchanges.phy.control_frames[control].rts.duration,
             },
             false => Turn { packets, airtime: data + response, exposed: data },
         }

@@ -17,17 +17,17 @@ impl Bss {
         assert!(self.is_in_turn(now), "{now} is before the BSS's last event or after its next");
         let of_link = |row: &LinkRow| Usage { rate_integral: row.rate_integral_at(now), ..row.usage };
         let of_station = |rows: &[LinkRow]| StationUsage { up: of_link(&rows[0]), down: of_link(&rows[1]) };
-        let mut stations: Vec<_> = self.links.chunks_exact(2).map(of_station).collect();
-        let counts = self.medium.counts();
+        let mut stations: Vec<_> = self.exchanges.links.chunks_exact(2).map(of_station).collect();
+        let counts = self.exchanges.medium.counts();
         let mut collision_airtime = counts.collision_airtime;
-        let occupied = now - self.medium.began();
+        let occupied = now - self.exchanges.medium.began();
         let mut beacons = counts.beacons;
-        if self.medium.phase() == Phase::Beacon {
+        if self.exchanges.medium.phase() == Phase::Beacon {
             beacons.airtime += occupied;
-        } else if self.medium.is_collision() && self.medium.is_lost() {
+        } else if self.exchanges.medium.is_collision() && self.exchanges.medium.is_lost() {
             collision_airtime += occupied;
-        } else if self.medium.phase() != Phase::Idle {
-            let link = self.medium.exchange().link;
+        } else if self.exchanges.medium.phase() != Phase::Idle {
+            let link = self.exchanges.medium.exchange().link;
             stations[link.station().index()].of(link.direction()).airtime += occupied;
         }
         let of_no_station = collision_airtime + beacons.airtime;
@@ -40,68 +40,68 @@ impl Bss {
             collisions: counts.collisions,
             collision_airtime,
             beacons,
-            channel_time: self.meter.as_ref().map(Meter::channel_times),
+            channel_time: self.exchanges.meter.as_ref().map(Meter::channel_times),
             idle: now - occupied,
         }
     }
 
     /// The AP's port; under EDCA that of best effort.
     pub fn ap_port(&self) -> &TxQueue {
-        self.nodes.usual_port(Node::Ap)
+        self.exchanges.nodes.usual_port(Node::Ap)
     }
 
     /// A station's port; under EDCA that of best effort.
     pub fn station_port(&self, station: StationId) -> &TxQueue {
-        self.nodes.usual_port(Node::Station(station))
+        self.exchanges.nodes.usual_port(Node::Station(station))
     }
 
     /// The AP's ports: one under DCF, or if the categories share it; else those of the categories that can get packets, the
     /// highest first.
     pub fn ap_ports(&self) -> impl Iterator<Item = (Option<Ac>, &TxQueue)> {
-        self.nodes.ports_of(Node::Ap)
+        self.exchanges.nodes.ports_of(Node::Ap)
     }
 
     /// A station's ports, see [`Bss::ap_ports`].
     pub fn station_ports(&self, station: StationId) -> impl Iterator<Item = (Option<Ac>, &TxQueue)> {
-        self.nodes.ports_of(Node::Station(station))
+        self.exchanges.nodes.ports_of(Node::Station(station))
     }
 
     /// All packets that wait in a port, or are in service and have not reached their receiver, and whether each goes to a
     /// station.
     pub fn packets_under_way(&self) -> impl Iterator<Item = (bool, &Packet)> {
-        self.nodes.packets_under_way()
+        self.exchanges.nodes.packets_under_way()
     }
 
     /// The rate of the link from the station (up) or to it (down).
     pub fn link_rate(&self, station: StationId, direction: Direction) -> Rate {
-        self.links[LinkId::of(direction == Direction::Down, station).index()].rate
+        self.exchanges.links[LinkId::of(direction == Direction::Down, station).index()].rate
     }
 
     /// The mode of that link's next attempt.
     pub fn link_mode(&self, station: StationId, direction: Direction) -> Mode {
-        self.links[LinkId::of(direction == Direction::Down, station).index()].on_air.mode
+        self.exchanges.links[LinkId::of(direction == Direction::Down, station).index()].on_air.mode
     }
 
     /// The modes that a station's links can have, the slowest first.
     pub fn modes(&self, station: StationId) -> &Modes {
-        self.modes.of(station)
+        self.exchanges.modes.of(station)
     }
 
     /// The AP's flow monitor.
     pub fn flows(&self) -> &Flows {
-        self.nodes.flows()
+        self.exchanges.nodes.flows()
     }
 
     /// Outputs from now on when packets of the station's host are gone from the station, as a driver's completions tell its host.
     /// Results do not change.
     pub fn report_completions(&mut self, station: StationId) {
-        self.nodes.report_completions(Node::Station(station));
+        self.exchanges.nodes.report_completions(Node::Station(station));
     }
 
     /// Returns the next flow that the AP's monitor has forgotten, with the 5-tuple of its uplink packets and its ledger at the
     /// AP's ports by class. Its id may be reused from now on.
     #[inline]
     pub fn pop_forgotten(&mut self) -> Option<(FlowId, FiveTuple, [Ledger; 3])> {
-        self.nodes.pop_forgotten()
+        self.exchanges.nodes.pop_forgotten()
     }
 }

@@ -26,59 +26,60 @@ struct Transmitting {
 impl Bss {
     /// Makes every port write in `journal` from now on.
     pub fn keep_journal(&mut self, journal: &Journal) {
-        self.nodes.keep_journal(journal);
+        self.exchanges.nodes.keep_journal(journal);
     }
 
     /// The node and category of each port, by its number; no category under DCF, and if a node's categories share a port.
     pub fn ports(&self) -> impl Iterator<Item = (Node, Option<Ac>)> {
-        self.nodes.ports()
+        self.exchanges.nodes.ports()
     }
 
     /// The node of the port, or sender, of this number.
     pub fn node_of_port(&self, port: u32) -> Node {
-        self.nodes.node(EdcafId::at(port as usize))
+        self.exchanges.nodes.node(EdcafId::at(port as usize))
     }
 
     /// The senders of the exchange that has just begun, one or those that collide.
     fn senders(&self) -> impl Iterator<Item = Transmitting> {
-        let (collide, exchange) = (self.medium.is_collision(), self.medium.exchange());
-        let is_beacon = self.medium.phase() == Phase::Beacon;
-        let single = (!is_beacon && (!collide || !self.medium.is_lost())).then(|| {
+        let (collide, exchange) = (self.exchanges.medium.is_collision(), self.exchanges.medium.exchange());
+        let is_beacon = self.exchanges.medium.phase() == Phase::Beacon;
+        let single = (!is_beacon && (!collide || !self.exchanges.medium.is_lost())).then(|| {
             let outcome = match exchange.outcome {
                 ReceptionOutcome::Decoded => TransmissionOutcome::Acknowledged,
                 ReceptionOutcome::DataLost => TransmissionOutcome::DataLost,
                 ReceptionOutcome::AckLost => TransmissionOutcome::AckLost,
             };
-            let has_cts = !exchange.follows && self.ppdu(exchange.sender).with_rts;
-            let gives_up = self.nodes.edcaf(exchange.sender).is_last_attempt(has_cts, &self.mac);
+            let has_cts = !exchange.follows && self.exchanges.ppdu(exchange.sender).with_rts;
+            let gives_up =
+                self.exchanges.nodes.edcaf(exchange.sender).is_last_attempt(has_cts, &self.exchanges.mac);
             Transmitting { id: exchange.sender, outcome, ends: exchange.end, gives_up }
         });
-        let colliders = if collide { self.medium.colliders() } else { &[] };
+        let colliders = if collide { self.exchanges.medium.colliders() } else { &[] };
         single.into_iter().chain(colliders.iter().enumerate().map(|(index, collider)| {
-            let outcome = match self.medium.is_in_vain(index) && !collider.with_rts {
+            let outcome = match self.exchanges.medium.is_in_vain(index) && !collider.with_rts {
                 true => TransmissionOutcome::AckLost,
                 false => TransmissionOutcome::Collided,
             };
-            let ends = self.medium.end_of_attempt(index);
+            let ends = self.exchanges.medium.end_of_attempt(index);
             Transmitting { id: collider.sender, outcome, ends, gives_up: collider.lost }
         }))
     }
 
     /// When the part of `node` in the exchange that has just begun ends, if it is a sender of it.
     pub fn transmits_until(&self, node: Node) -> Option<Time> {
-        let own = self.senders().filter(|sender| self.nodes.node(sender.id) == node);
-        let beacon = self.medium.beacon_ends().filter(|_| node == Node::Ap);
+        let own = self.senders().filter(|sender| self.exchanges.nodes.node(sender.id) == node);
+        let beacon = self.exchanges.medium.beacon_ends().filter(|_| node == Node::Ap);
         own.map(|sender| sender.ends).chain(beacon).max()
     }
 
     /// The beacon in the exchange that has just begun.
     pub fn beacon(&self) -> Option<Beacon> {
-        let beacons = self.medium.beacons()?;
+        let beacons = self.exchanges.medium.beacons()?;
         Some(Beacon {
-            begins: self.medium.began(),
+            begins: self.exchanges.medium.began(),
             ends: beacons.ends?,
             mode: beacons.on_air.mode,
-            collides: self.medium.is_collision(),
+            collides: self.exchanges.medium.is_collision(),
         })
     }
 
@@ -89,13 +90,15 @@ impl Bss {
 
     fn transmission(&self, sender: &Transmitting) -> SentPpdu<'_> {
         let &Transmitting { id: sender, outcome, ends, gives_up } = sender;
-        let begins = self.medium.began();
-        let link = self.nodes.edcaf(sender).link();
-        let ppdu = self.ppdu(sender);
+        let begins = self.exchanges.medium.began();
+        let edcaf = self.exchanges.nodes.edcaf(sender);
+        let link = edcaf.link();
+        let agreement = self.exchanges.nodes.agreement(link, edcaf.role().ac);
+        let ppdu = self.exchanges.ppdu(sender);
         let (from, to) = self.ends_of(link);
         let ppdu_ends = match outcome {
             TransmissionOutcome::Collided => (!ppdu.with_rts).then_some(ends),
-            _ => Some(self.medium.due()),
+            _ => Some(self.exchanges.medium.due()),
         };
         let reaches = matches!(outcome, TransmissionOutcome::Acknowledged | TransmissionOutcome::AckLost);
         let of_mpdus = match outcome {
@@ -103,28 +106,31 @@ impl Bss {
             _ if gives_up => MpduOutcome::GivenUp,
             _ => MpduOutcome::ToRetry,
         };
-        let (transmission, decoded) = self.nodes.on_air(sender, ends - begins, reaches, of_mpdus);
+        let (transmission, decoded) = self.exchanges.nodes.on_air(sender, ends - begins, reaches, of_mpdus);
         SentPpdu {
             transmission,
             sender: sender.number(),
             from,
             to,
-            category: self.nodes.category_of(sender),
-            has_agreement: self.links[link.index()].has_agreement,
+            category: self.exchanges.nodes.category_of(sender),
+            has_agreement: self.exchanges.links[link.index()].has_agreement,
             outcome,
             decoded,
             begins,
             ppdu: ppdu_ends.map(|ends| (ends + self.announcement_of(&ppdu) - ppdu.airtime, ends)),
-            response: ppdu_ends.filter(|_| reaches).map(|data_ends| (data_ends + self.phy.sifs, ends)),
-            window_start: self.nodes.window_start_of(sender, link),
-            window: self.nodes.window_of(sender, link),
+            response: ppdu_ends
+                .filter(|_| reaches)
+                .map(|data_ends| (data_ends + self.exchanges.phy.sifs, ends)),
+            window_start: agreement
+                .map_or(0, |agreement| (agreement.originator.window_start() % 4_096) as u16),
+            window: agreement.map_or(1, |agreement| agreement.window),
         }
     }
 
     /// Duration of the CTS-to-self before a PPDU and its SIFS, or zero.
     pub(super) fn announcement_of(&self, ppdu: &Ppdu) -> Time {
-        let control = &self.phy.control_frames[usize::from(ppdu.control)];
-        if control.announces() { control.cts.duration + self.phy.sifs } else { Time::ZERO }
+        let control = &self.exchanges.phy.control_frames[usize::from(ppdu.control)];
+        if control.announces() { control.cts.duration + self.exchanges.phy.sifs } else { Time::ZERO }
     }
 
     /// Transmitter and addressee of the data frames of a link.

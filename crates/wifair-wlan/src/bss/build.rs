@@ -4,7 +4,8 @@ use wifair_core::{Ac, Rng, SpecError, StationId, Time};
 use wifair_queue::{Direction, TxQueue, TxQueueSpec};
 
 use super::Bss;
-use crate::access_point::LinkTable;
+use super::exchanges::Exchanges;
+use crate::access_point::{LinkTable, Views};
 use crate::aggregation::Aggregation;
 use crate::beacons::{Beacons, BeaconsSpec};
 use crate::channel::ChannelRecipe;
@@ -115,8 +116,8 @@ impl Bss {
         let first_beacon = beacons.as_ref().map_or(Time::MAX, |beacons| beacons.interval);
         let contention = Contention::new(rules, contenders, of_beacons);
         let places: Vec<_> = ports.zip(edcafs).collect();
-        let sides = [link_table(Direction::Down), link_table(Direction::Up)];
-        let mut nodes = Nodes::new(edca, numbering, places, own, sides);
+        let views = Views::new(link_table(Direction::Down), link_table(Direction::Up));
+        let mut nodes = Nodes::new(edca, numbering, places, own, views);
         if let Some((rules, hardware)) = spec.aggregation(&mac, &phy)? {
             if hardware.prefetches()
                 && let Some(link) = rows.iter().position(|row| row.on_air.mode.format.max_window() == 0)
@@ -137,10 +138,15 @@ impl Bss {
             nodes.set_aggregation(Aggregation::new(rules, hardware, &links, functions));
         }
         let mut bss = Bss {
-            medium: Medium::new(contention, numbering, beacons),
-            meter: Meter::wanted_by(nodes.ports_of(Node::Ap)),
-            nodes,
-            links: rows,
+            exchanges: Exchanges {
+                medium: Medium::new(contention, numbering, beacons),
+                meter: Meter::wanted_by(nodes.ports_of(Node::Ap)),
+                nodes,
+                links: rows,
+                phy,
+                modes,
+                mac,
+            },
             channel_recipe: ChannelRecipe {
                 spec: spec.channel.clone(),
                 ap_m: spec.ap.position_m,
@@ -151,9 +157,6 @@ impl Bss {
             rate_change: None,
             completion: None,
             now: Time::ZERO,
-            phy,
-            modes,
-            mac,
         };
         let has_errors = |s: &StationSpec| !s.frame_error_rate.is_zero() || s.position_m.is_some();
         if spec.stations.iter().any(has_errors) {
@@ -161,9 +164,9 @@ impl Bss {
                 bss.set_channel(StationId(index as u16), &StationChange::of(station), Time::ZERO);
             }
         }
-        bss.review_ends();
-        bss.nodes.deadlines.set_beacon(first_beacon, Time::ZERO);
-        bss.nodes.ask_ticks();
+        bss.exchanges.review_ends();
+        bss.exchanges.nodes.deadlines.set_beacon(first_beacon, Time::ZERO);
+        bss.exchanges.nodes.ask_ticks();
         Ok(bss)
     }
 }

@@ -5,9 +5,8 @@ use wifair_core::{Rng, SpecError, StationId, Time};
 use super::Bss;
 use super::build::RATE_PURPOSES;
 use crate::channel::{Channel, ChannelRecipe};
-use crate::deadlines::LinkRateChange;
 use crate::node::{LinkId, Node};
-use crate::rate::{Choice, Start};
+use crate::rate::Start;
 use crate::spec::{DOWN_KEYS, StationChange, UP_KEYS};
 
 impl Bss {
@@ -21,13 +20,14 @@ impl Bss {
         change: &StationChange,
         path: &str,
     ) -> Result<(), SpecError> {
-        change.validate(self.modes.of(station), path)?;
-        let has_position = self.medium.channel().is_some_and(|channel| channel.has_position(station));
+        change.validate(self.exchanges.modes.of(station), path)?;
+        let has_position =
+            self.exchanges.medium.channel().is_some_and(|channel| channel.has_position(station));
         if change.velocity_m_per_s.is_some() && change.position_m.is_none() && !has_position {
             let allowed = "a position_m beside it, or one from the start";
             return Err(SpecError::new(format!("{path}.velocity_m_per_s"), "this key alone", allowed));
         }
-        let modes = self.modes.of(station);
+        let modes = self.exchanges.modes.of(station);
         modes.chosen(change.rate_mbps, change.mcs, path, UP_KEYS)?;
         modes.chosen(change.rate_down_mbps, change.mcs_down, path, DOWN_KEYS)?;
         Ok(())
@@ -39,7 +39,7 @@ impl Bss {
     /// `change` has passed [`Bss::check_change`]; `now` is not after [`Bss::next_event`].
     pub fn change_station(&mut self, station: StationId, change: &StationChange, now: Time) {
         self.come_from_outside(now);
-        let modes = self.modes.of(station);
+        let modes = self.exchanges.modes.of(station);
         let chosen = |mbps: Option<f64>, mcs: Option<u8>| {
             (mbps.is_some() || mcs.is_some())
                 .then(|| modes.chosen(mbps, mcs, "", UP_KEYS).expect("the change has been checked"))
@@ -52,9 +52,9 @@ impl Bss {
                 let ChannelRecipe { labels, seed, .. } = &self.channel_recipe;
                 let label = &labels[Node::Station(station).index()];
                 let mut rng = Rng::stream(*seed, label, RATE_PURPOSES[usize::from(down)]);
-                let start = Start { first, modes: self.modes.of(station), rng: &mut rng };
-                self.links[link.index()].adaptation = self.rate_adaptation.build(start);
-                self.set_rate(link, first.into(), now);
+                let start = Start { first, modes: self.exchanges.modes.of(station), rng: &mut rng };
+                self.exchanges.links[link.index()].adaptation = self.rate_adaptation.build(start);
+                self.exchanges.set_rate(link, first.into(), now);
             }
         }
         self.set_channel(station, change, now);
@@ -64,28 +64,12 @@ impl Bss {
     /// without a separate limit.
     pub fn set_ap_limit(&mut self, packets: u32, now: Time) {
         self.come_from_outside(now);
-        self.nodes.set_ap_limit(packets, now);
+        self.exchanges.nodes.set_ap_limit(packets, now);
     }
 
     /// Whether a limit controller controls the limit that [`Bss::set_ap_limit`] would set.
     pub fn ap_limit_is_controlled(&self) -> bool {
-        self.nodes.ap_limit_is_controlled()
-    }
-
-    /// The next attempt of `link` has another mode, if it is another. Says so if the link has another rate.
-    pub(super) fn set_rate(&mut self, link: LinkId, choice: Choice, now: Time) {
-        let row = &mut self.links[link.index()];
-        let modes = self.modes.of(link.station());
-        row.on_air = modes.shared(choice.next);
-        row.samples = choice.samples;
-        let rate = modes.on_air(choice.link).rate();
-        if rate == row.rate {
-            return;
-        }
-        row.set_rate(rate, now);
-        let (station, direction) = (link.station(), link.direction());
-        self.nodes.deadlines.notify(LinkRateChange { station, direction, rate }, now);
-        self.nodes.set_rate(link, rate, now);
+        self.exchanges.nodes.ap_limit_is_controlled()
     }
 
     /// Applies a change to the channel. The channel is created when errors first become possible.
@@ -94,10 +78,17 @@ impl Bss {
         if frame_error_rate.is_none() && position_m.is_none() && velocity_m_per_s.is_none() {
             return;
         }
-        let channel = self.medium.channel_or_else(|| Channel::new(&self.channel_recipe));
+        let channel = self.exchanges.medium.channel_or_else(|| Channel::new(&self.channel_recipe));
         if let Some(rates) = frame_error_rate {
             channel.set_error_rates(station, rates);
         }
-        channel.set_track(station, *position_m, *velocity_m_per_s, self.modes.of(station), &self.phy, now);
+        channel.set_track(
+            station,
+            *position_m,
+            *velocity_m_per_s,
+            self.exchanges.modes.of(station),
+            &self.exchanges.phy,
+            now,
+        );
     }
 }

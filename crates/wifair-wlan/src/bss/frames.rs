@@ -116,31 +116,37 @@ impl Bss {
                 transmissions.iter().find(|transmission| transmission.sender == sender.number());
             self.sent(transmission.expect("it is a sender of the exchange"))
         };
-        if self.medium.phase() == Phase::Beacon {
+        if self.exchanges.medium.phase() == Phase::Beacon {
             return self.beacon_frame().iter().for_each(each);
         }
-        if !self.medium.is_collision() {
-            return self.frames_of_single(&sent_by(self.medium.exchange().sender), &mut |frame| each(&frame));
+        if !self.exchanges.medium.is_collision() {
+            return self.frames_of_single(&sent_by(self.exchanges.medium.exchange().sender), &mut |frame| {
+                each(&frame)
+            });
         }
-        let mut frames = Vec::with_capacity(2 * self.medium.colliders().len() + 4);
-        if !self.medium.is_lost() {
-            self.frames_of_single(&sent_by(self.medium.exchange().sender), &mut |frame| frames.push(frame));
+        let mut frames = Vec::with_capacity(2 * self.exchanges.medium.colliders().len() + 4);
+        if !self.exchanges.medium.is_lost() {
+            self.frames_of_single(&sent_by(self.exchanges.medium.exchange().sender), &mut |frame| {
+                frames.push(frame)
+            });
             frames[0].decoded = Decoded::ByAddressee;
         }
-        for (index, &Collider { sender, with_rts, .. }) in self.medium.colliders().iter().enumerate() {
+        for (index, &Collider { sender, with_rts, .. }) in
+            self.exchanges.medium.colliders().iter().enumerate()
+        {
             let sent = sent_by(sender);
-            let ends = self.medium.began() + sent.airtime;
+            let ends = self.exchanges.medium.began() + sent.airtime;
             let data = AirFrame { decoded: Decoded::ByNobody, ..sent.data(ends) };
-            let rts = with_rts.then(|| sent.rts(data, self.medium.began()));
+            let rts = with_rts.then(|| sent.rts(data, self.exchanges.medium.began()));
             let first = rts.unwrap_or(data);
             frames.extend(sent.announcement(data).filter(|_| !with_rts));
-            if !self.medium.is_in_vain(index) {
+            if !self.exchanges.medium.is_in_vain(index) {
                 frames.push(first);
                 continue;
             }
             let answer = match rts {
                 Some(rts) => sent.cts_to(rts),
-                None => sent.response_to(data, self.medium.exchange().end),
+                None => sent.response_to(data, self.exchanges.medium.exchange().end),
             };
             frames.push(AirFrame { decoded: Decoded::ByAddressee, ..first });
             frames.push(AirFrame { decoded: Decoded::ByNobody, ..answer });
@@ -153,7 +159,7 @@ impl Bss {
     /// The beacon on the air.
     fn beacon_frame(&self) -> Option<AirFrame<'static>> {
         let Beacon { begins, ends, mode, collides } = self.beacon()?;
-        let preamble = self.medium.beacons()?.on_air.preamble();
+        let preamble = self.exchanges.medium.beacons()?.on_air.preamble();
         Some(AirFrame {
             kind: FrameKind::Beacon,
             from: Node::Ap,
@@ -169,10 +175,10 @@ impl Bss {
     }
 
     fn frames_of_single<'a>(&self, sent: &Sent<'a>, each: &mut impl FnMut(AirFrame<'a>)) {
-        let OngoingExchange { outcome, end, follows, .. } = self.medium.exchange();
-        let data = sent.data(self.medium.due());
+        let OngoingExchange { outcome, end, follows, .. } = self.exchanges.medium.exchange();
+        let data = sent.data(self.exchanges.medium.due());
         if !follows && sent.with_rts {
-            let rts = sent.rts(data, self.medium.began());
+            let rts = sent.rts(data, self.exchanges.medium.began());
             each(rts);
             each(sent.cts_to(rts));
         } else if let Some(cts) = sent.announcement(data) {
@@ -192,13 +198,13 @@ impl Bss {
     /// The frames of a transmission.
     fn sent<'a>(&'a self, part_of: &'a SentPpdu<'a>) -> Sent<'a> {
         let &SentPpdu { ref transmission, sender, from, to, .. } = part_of;
-        let ppdu = &self.ppdu(EdcafId::at(sender as usize));
+        let ppdu = &self.exchanges.ppdu(EdcafId::at(sender as usize));
         let index = usize::from(ppdu.control);
-        let control = &self.phy.control_frames[index];
+        let control = &self.exchanges.phy.control_frames[index];
         let (kind, mode, preamble) = match ppdu.is_request() {
             true => (FrameKind::BlockAckRequest, control.ack.mode, control.ack.preamble),
             false => {
-                let modes = self.modes.of(transmission.station);
+                let modes = self.exchanges.modes.of(transmission.station);
                 (FrameKind::Data, ppdu.mode, modes.on_air(modes.index_of(&ppdu.mode)).preamble())
             }
         };
@@ -215,8 +221,8 @@ impl Bss {
             response_kind: if ppdu.mpdus == 1 { FrameKind::Ack } else { FrameKind::BlockAck },
             with_rts: ppdu.with_rts,
             control,
-            reservation: self.mac.waits[index].reservation,
-            sifs: self.phy.sifs,
+            reservation: self.exchanges.mac.waits[index].reservation,
+            sifs: self.exchanges.phy.sifs,
         }
     }
 }

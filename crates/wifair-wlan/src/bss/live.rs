@@ -13,31 +13,31 @@ impl Bss {
     /// [`BssSpec::check_ap_scheme`](crate::BssSpec::check_ap_scheme).
     pub fn set_ap_scheme(&mut self, scheme: &SchemeSpec, now: Time) {
         self.come_from_outside(now);
-        self.nodes.set_ap_scheme(scheme, now);
+        self.exchanges.nodes.set_ap_scheme(scheme, now);
         // A meter is kept once it exists: its counts are cumulative.
-        if self.meter.is_none() {
-            self.meter = Meter::wanted_by(self.nodes.ports_of(Node::Ap));
-            self.review_ends();
+        if self.exchanges.meter.is_none() {
+            self.exchanges.meter = Meter::wanted_by(self.exchanges.nodes.ports_of(Node::Ap));
+            self.exchanges.review_ends();
         }
-        for sender in self.nodes.edcafs_of(Node::Ap) {
-            if self.nodes.edcaf(sender).asks() {
-                self.serve(sender, now);
+        for sender in self.exchanges.nodes.edcafs_of(Node::Ap) {
+            if self.exchanges.nodes.edcaf(sender).asks() {
+                self.exchanges.serve(sender, now);
             }
         }
     }
 
     /// Makes the AP's ports write in `journal` from now on, each under its number.
     pub fn keep_ap_journal(&mut self, journal: &Journal) {
-        self.nodes.keep_ap_journal(Some(journal));
+        self.exchanges.nodes.keep_ap_journal(Some(journal));
     }
 
     /// Makes the AP's ports write in no journal.
     pub fn stop_ap_journal(&mut self) {
-        self.nodes.keep_ap_journal(None);
+        self.exchanges.nodes.keep_ap_journal(None);
     }
 
     /// When the packet of an attempt's sender came into service.
     pub fn in_service_since(&self, sender: u32) -> Time {
-        self.nodes.edcaf(EdcafId::at(sender as usize)).taken_at()
+        self.exchanges.nodes.edcaf(EdcafId::at(sender as usize)).taken_at()
     }
 }

@@ -66,21 +66,22 @@ fn own_frames_are_accounted_for_to_the_nanosecond() {
     let station = StationId(0);
     let mut bss = Bss::new(&BssSpec::new(vec![StationSpec::new("sta", 11.0)]), 1).unwrap();
     let event = Arc::new(Mutex::new(Event::default()));
-    *bss.nodes.ap_port_mut() =
+    *bss.exchanges.nodes.ap_port_mut() =
         TxQueue::with_scheme(&TxQueueSpec::default(), Box::new(Probe(event.clone())), 1, "ap");
-    bss.meter = Meter::wanted_by(bss.nodes.ports_of(Node::Ap));
-    bss.review_ends();
+    bss.exchanges.meter = Meter::wanted_by(bss.exchanges.nodes.ports_of(Node::Ap));
+    bss.exchanges.review_ends();
     for _ in 0..3 {
         bss.send_down(station, &data(true), Time::ZERO);
         bss.send_up(station, &data(false), Time::ZERO);
     }
     let (mut now, mut successes, mut frozen) = (Time::ZERO, 0, Time::ZERO);
-    let one = bss.links[0].on_air.duration(bss.phy.psdu_bytes(1000)) + bss.links[0].on_air.acknowledgement;
+    let one = bss.exchanges.links[0].on_air.duration(bss.exchanges.phy.psdu_bytes(1000))
+        + bss.exchanges.links[0].on_air.acknowledgement;
     while successes < 2_000 || bss.ap_port().len() != 2 {
         now = bss.next_event();
         let Some(Output::Delivery(delivery)) = bss.advance(now) else { continue };
         if delivery.to == Node::Ap {
-            frozen += one + bss.phy.difs;
+            frozen += one + bss.exchanges.phy.difs;
             bss.send_up(station, &data(false), now);
         } else {
             successes += 1;
@@ -97,12 +98,12 @@ fn own_frames_are_accounted_for_to_the_nanosecond() {
     assert!(bss.snapshot(now).collisions > 100);
     assert_eq!(event.service, now, "the AP always had a frame in service");
     // The first frames were sent at once, without a DIFS before them.
-    assert_eq!(event.own + frozen, now + bss.phy.difs);
+    assert_eq!(event.own + frozen, now + bss.exchanges.phy.difs);
     assert_eq!((times.believed.down, times.actual.down), (event.own, event.own));
 
     // What is received counts as one attempt after a DIFS and 15.5 slots. Most frames take less in truth, since
     // the two backoffs run at the same time; who collides takes much more.
-    let each = one + bss.phy.difs + Time::from_us(310);
+    let each = one + bss.exchanges.phy.difs + Time::from_us(310);
     assert_eq!(event.received, each * u64::from(event.receptions));
     assert_eq!(times.believed.up, event.received);
     assert!(times.actual.up > event.received, "collisions are beyond the AP's sight");
@@ -124,7 +125,7 @@ fn the_backoff_of_the_mean_first_wait_is_that_of_the_values_drawn() {
         spec.mac.edca = Some(EdcaSpec { voice, ..EdcaSpec::default() });
         spec.mac.backoff_range = range;
         let bss = Bss::new(&spec, 1).unwrap();
-        let contention = bss.medium.contention();
+        let contention = bss.exchanges.medium.contention();
         assert_eq!(
             contention.mean_first_wait(EdcafId::FIRST) - contention.aifs(EdcafId::FIRST),
             Time::from_us(mean_us)

@@ -12,10 +12,10 @@ impl Nodes {
         for ((index, category), own) in self.categories.iter_mut().enumerate().zip(&self.own) {
             let number = EdcafId::at(index);
             if !own.scheme {
-                category.port.change_scheme(scheme.build(), now, self.ap.table().view());
+                category.port.change_scheme(scheme.build(), now, self.views.of(true));
                 if let (true, Some(aggregation)) = (category.port.arbitrates(), &self.aggregation) {
                     for link in aggregation.pending_of(number) {
-                        let (ac, view) = (category.edcaf.role().ac, self.ap.table().view());
+                        let (ac, view) = (category.edcaf.role().ac, self.views.of(true));
                         category.port.hold_pending(link.station(), ac, now, view);
                     }
                 }

@@ -31,7 +31,7 @@ impl Nodes {
         failure.is_reported = port.hooks().transmission;
         let mut gives_up = failure.is_lost;
         if edcaf.serves_queue() {
-            (gives_up, failure.is_lost) = self.fail_mpdus(index, known - ended);
+            (gives_up, failure.is_lost) = self.transmitter(index).fail_mpdus(known - ended);
         }
         if gives_up {
             self.deadlines.schedule_drop(index, known);
@@ -67,9 +67,9 @@ impl Nodes {
         if outcome == MpduOutcome::Delivered {
             edcaf.close_attempt();
         }
-        let table = if edcaf.role().is_ap { self.ap.table() } else { &self.stations };
+        let view = self.views.of(edcaf.role().is_ap);
         let transmission = transmission(edcaf, self.aggregation.as_deref(), edcaf.last_cost(), outcome);
-        port.transmitted(&transmission, now, table.view());
+        port.transmitted(&transmission, now, view);
     }
 
     /// The transmission of a channel access function that has begun, and whether its receiver decodes each of its packets if
@@ -86,8 +86,7 @@ impl Nodes {
         let transmission = transmission(edcaf, self.aggregation.as_deref(), cost, outcome);
         let mut decoded = vec![reaches; transmission.mpdus.len()];
         if reaches && edcaf.serves_queue() {
-            let agreement = self.aggregation().of(edcaf.link(), rank(edcaf.role().ac));
-            let agreement = agreement.expect("it has an agreement");
+            let agreement = self.agreement(edcaf.link(), edcaf.role().ac).expect("it has an agreement");
             decoded = agreement.originator.decoded().collect();
         }
         (transmission, decoded)

@@ -3,7 +3,7 @@
 
 use wifair_core::Time;
 
-use super::Bss;
+use super::Exchanges;
 use crate::aggregation::Formed;
 use crate::channel::Attempt;
 use crate::exchange::ReceptionOutcome;
@@ -24,9 +24,9 @@ fn block_ack_bytes(window: u32) -> u32 {
     }
 }
 
-impl Bss {
+impl Exchanges {
     /// What `sender` has transmitted in the exchange that goes on.
-    pub(super) fn ppdu(&self, sender: EdcafId) -> Ppdu {
+    pub(in crate::bss) fn ppdu(&self, sender: EdcafId) -> Ppdu {
         let edcaf = self.nodes.edcaf(sender);
         if edcaf.serves_queue() {
             return *edcaf.ppdu();
@@ -41,9 +41,9 @@ impl Bss {
         if self.nodes.ahead(sender) > 0 {
             return;
         }
-        self.nodes.dissolve(sender);
+        self.nodes.transmitter(sender).dissolve();
         let (formed, ppdu) = self.ppdu_for(sender, self.nodes.edcaf(sender).link(), now, follows);
-        self.nodes.serve_ppdu(sender, formed.ppdu);
+        self.nodes.transmitter(sender).serve_ppdu(formed.ppdu);
         self.nodes.edcaf_mut(sender).set_ppdu(ppdu);
     }
 
@@ -65,7 +65,7 @@ impl Bss {
             max_psdu_bytes = 0; // the head alone
         }
         let spacing_bytes = on_air.bytes_in(self.nodes.aggregation_rules().spacing);
-        let formed = self.nodes.form(sender, link, max_psdu_bytes, spacing_bytes, &self.phy, now);
+        let formed = self.nodes.transmitter(sender).form(link, max_psdu_bytes, spacing_bytes, &self.phy, now);
         let on_air = &self.links[link.index()].on_air;
         let ppdu = match formed.psdu {
             Some(psdu) => {
@@ -80,7 +80,7 @@ impl Bss {
     }
 
     /// Maximum length of a PSDU for a link of `sender`, whose first frame starts when so much of a limited TXOP is `left`.
-    pub(super) fn max_psdu_bytes(
+    pub(in crate::bss) fn max_psdu_bytes(
         &self,
         sender: EdcafId,
         link: LinkId,
@@ -111,28 +111,33 @@ impl Bss {
             let longest = links[link.index()].on_air.largest_psdu(max_ppdu);
             rules.max_ampdu_bytes.min(longest.unwrap_or(0))
         };
-        self.nodes.feed(sender, max_psdu_bytes, &self.phy, now);
-        if self.nodes.ahead(sender) == 0 {
-            return !self.nodes.edcaf(sender).is_free() || self.nodes.choose(sender, &self.phy, now);
+        self.nodes.transmitter(sender).feed(max_psdu_bytes, &self.phy, now);
+        if self.nodes.ahead(sender) > 0 {
+            while let Some(link) = self.nodes.transmitter(sender).pick_ahead(&self.phy, now) {
+                let (formed, ppdu) = self.ppdu_for(sender, link, now, false);
+                self.nodes.transmitter(sender).put_built(link, formed, ppdu, now);
+            }
+            self.nodes.transmitter(sender).serve_built(now);
+        } else if self.nodes.edcaf(sender).is_free() {
+            self.nodes.transmitter(sender).choose(&self.phy, now);
         }
-        while let Some(link) = self.nodes.pick_ahead(sender, &self.phy, now) {
-            let (formed, ppdu) = self.ppdu_for(sender, link, now, false);
-            self.nodes.put_built(sender, link, formed, ppdu, now);
-        }
-        self.nodes.review_room(sender);
-        !self.nodes.edcaf(sender).is_free() || self.nodes.serve_built(sender, now)
+        !self.nodes.edcaf(sender).is_free()
     }
 
     /// Draws what the channel does to each MPDU and to the response.
     #[inline(never)]
     pub(super) fn draw_outcome(&mut self, sender: EdcafId, now: Time) -> ReceptionOutcome {
         let edcaf = self.nodes.edcaf(sender);
-        let link = edcaf.link();
+        let (link, serves_queue) = (edcaf.link(), edcaf.serves_queue());
         let Ppdu { mode, control, psdu_bytes, mpdus, .. } = edcaf.next_ppdu(&self.links[link.index()].on_air);
         let Some(channel) = self.medium.channel_mut() else { return ReceptionOutcome::Decoded };
         let attempt = |psdu_bytes| Attempt { link, node: link.sender(), mode, control, psdu_bytes, now };
-        let decodes = |bytes| !channel.loses_data(&attempt(bytes), &self.phy);
-        if mpdus > 0 && !self.nodes.draw(sender, decodes) {
+        let mut decodes = |bytes| !channel.loses_data(&attempt(bytes), &self.phy);
+        let reaches = match serves_queue {
+            true => mpdus == 0 || self.nodes.transmitter(sender).draw(decodes),
+            false => decodes(psdu_bytes),
+        };
+        if !reaches {
             ReceptionOutcome::DataLost
         } else if channel.loses_ack(&attempt(psdu_bytes), &self.phy) {
             ReceptionOutcome::AckLost
@@ -164,13 +169,14 @@ impl Bss {
         usage.ppdus += u64::from(mpdus > 0);
         usage.mpdus += u64::from(mpdus);
         usage.block_ack_requests += u64::from(mpdus == 0);
-        self.nodes.attempt_ppdu(sender, self.medium.began());
+        self.nodes.transmitter(sender).attempt_ppdu(self.medium.began());
     }
 
     /// A SIFS and the Block Ack of a link of `sender`.
-    pub(super) fn block_ack(&self, sender: EdcafId, link: LinkId) -> Time {
+    pub(in crate::bss) fn block_ack(&self, sender: EdcafId, link: LinkId) -> Time {
         let control = self.phy.control(&self.links[link.index()].on_air);
-        self.phy.sifs + control.response(block_ack_bytes(self.nodes.window_of(sender, link)))
+        let agreement = self.nodes.agreement(link, self.nodes.edcaf(sender).role().ac);
+        self.phy.sifs + control.response(block_ack_bytes(agreement.map_or(1, |agreement| agreement.window)))
     }
 
     fn request_airtime(&self, link: LinkId) -> Time {

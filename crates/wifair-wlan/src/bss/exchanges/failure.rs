@@ -3,13 +3,14 @@
 
 use wifair_core::Time;
 
-use super::{Bss, Event};
+use super::Exchanges;
+use crate::bss::Event;
 use crate::edcaf::Failure;
 use crate::exchange::{Captured, Collider, OngoingExchange, Phase, ReceptionOutcome};
 use crate::node::{EdcafId, LinkId};
 use crate::ppdu::Ppdu;
 
-impl Bss {
+impl Exchanges {
     /// Starts transmissions of several senders on the grid, of senders off it, under EDCA, or where there are beacons. Returns
     /// the sender if it is the only one, and no beacon.
     #[inline(never)]
@@ -147,7 +148,7 @@ impl Bss {
 
     /// Handles the end of the frames of a collision, of the data frame captured from it, or of a beacon.
     #[inline(never)]
-    pub(super) fn pass_collision(&mut self, now: Time) -> Option<Event> {
+    pub(in crate::bss) fn pass_collision(&mut self, now: Time) -> Option<Event> {
         match self.medium.phase() {
             Phase::Collision => {
                 self.end_collision(now);
@@ -286,7 +287,7 @@ impl Bss {
     /// Gives up what `sender` has in service and has reached its retry limit, MPDUs or a Block Ack Request.
     #[cold]
     #[inline(never)]
-    pub(super) fn give_up(&mut self, sender: EdcafId, now: Time) {
+    pub(in crate::bss) fn give_up(&mut self, sender: EdcafId, now: Time) {
         self.meter_late_draws(sender);
         let link = self.nodes.edcaf(sender).link();
         let (is_left, prefetches) = (self.finish(sender, false, now), self.nodes.prefetches(sender));

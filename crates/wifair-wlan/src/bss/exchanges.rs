@@ -1,0 +1,288 @@
+//! The frame exchanges of a BSS (`docs/medium.md`, sections 3, 4 and 10): what its nodes send over the medium, and what becomes of it.
+//!
+//! A transmission is the same for a single frame, an A-MPDU and a Block Ack Request ([`Ppdu`]): `start`, `transmit`, `deliver` and
+//! `end` if it succeeds. `failure` has collisions, failures and retry limits, `ppdu` the content of PPDUs, `metering` what is counted for
+//! schemes that use channel times.
+
+mod failure;
+mod metering;
+mod ppdu;
+
+use wifair_core::{Ac, Time};
+use wifair_queue::{Direction, MpduOutcome, Outcome};
+
+use super::Event;
+use crate::deadlines::LinkRateChange;
+use crate::exchange::{OngoingExchange, ReceptionOutcome};
+use crate::link::{LinkRow, StationModes};
+use crate::mac::Mac;
+use crate::medium::Medium;
+use crate::meter::Meter;
+use crate::node::{EdcafId, LinkId};
+use crate::nodes::{Finished, Nodes, Released};
+use crate::phy::BssTiming;
+use crate::ppdu::Ppdu;
+use crate::rate::{Choice, Feedback};
+
+/// The nodes of a BSS, the links between them, and the medium.
+pub(super) struct Exchanges {
+    pub phy: BssTiming,
+    /// The modes available to the links.
+    pub modes: StationModes,
+    pub mac: Mac,
+    pub nodes: Nodes,
+    pub medium: Medium,
+    /// By [`LinkId`].
+    pub links: Vec<LinkRow>,
+    /// Present only if the AP's scheme uses channel times.
+    pub meter: Option<Meter>,
+}
+
+impl Exchanges {
+    /// Lets a channel access function take packets ahead of access; if it was free, it contends now.
+    #[cold]
+    fn serve_ahead(&mut self, sender: EdcafId, now: Time) {
+        let was_free = self.nodes.edcaf(sender).is_free();
+        if self.prefetch(sender, now) && was_free {
+            self.medium.arrive(sender, now);
+            self.meter_wait(sender, now);
+        }
+    }
+
+    /// Lets a free channel access function take a packet and contend for it.
+    #[inline(never)]
+    pub(super) fn serve(&mut self, sender: EdcafId, now: Time) {
+        if self.nodes.prefetches(sender) {
+            return self.serve_ahead(sender, now);
+        }
+        if self.nodes.select_next(sender, &self.phy, now) {
+            self.medium.arrive(sender, now);
+            self.meter_wait(sender, now);
+        }
+    }
+
+    /// One or several senders start to transmit.
+    #[inline(always)]
+    pub(super) fn start(&mut self, now: Time) {
+        let sender = match self.medium.begin(now) {
+            Some(sender) => sender,
+            None => match self.start_unusually(now) {
+                Some(sender) => sender,
+                None => return,
+            },
+        };
+        match self.medium.is_ideal() {
+            true => self.transmit(sender, now, None, |_| ReceptionOutcome::Decoded),
+            false => self.transmit_under_errors(sender, now, None),
+        }
+    }
+
+    #[inline(never)]
+    fn transmit_under_errors(&mut self, sender: EdcafId, now: Time, lead: Option<Time>) {
+        self.transmit(sender, now, lead, |exchanges| exchanges.draw_outcome(sender, now));
+    }
+
+    /// Starts the exchange of `sender` now or, in a continuing TXOP, after `lead`.
+    #[inline(always)]
+    fn transmit(
+        &mut self,
+        sender: EdcafId,
+        now: Time,
+        lead: Option<Time>,
+        outcome: impl FnOnce(&mut Exchanges) -> ReceptionOutcome,
+    ) {
+        if self.nodes.serves_queue(sender) {
+            self.form_ppdu(sender, now, lead.is_some());
+        }
+        let outcome = outcome(self);
+        let edcaf = self.nodes.edcaf_mut(sender);
+        let link = edcaf.link();
+        let row = &mut self.links[link.index()];
+        let Ppdu { airtime, response, control, with_rts, .. } = edcaf.next_ppdu(&row.on_air);
+        let before = match lead {
+            Some(lead) => lead,
+            None if with_rts => self.mac.waits[usize::from(control)].reservation,
+            None => Time::ZERO,
+        };
+        let follows = lead.is_some();
+        let exchange = OngoingExchange { sender, link, outcome, end: Time::ZERO, follows };
+        let end = self.medium.start_exchange(exchange, now + before + airtime, response);
+        edcaf.attempt(&row.on_air.mode, end - now);
+        row.usage.attempts += 1;
+        if row.has_agreement {
+            self.count_mpdus(sender, link);
+        }
+    }
+
+    /// Handles the end of the PPDU: its receiver decodes it. A recipient's packets are released one by one ([`Exchanges::release`]).
+    #[inline(always)]
+    pub(super) fn deliver(&mut self, now: Time) -> Option<Event> {
+        let OngoingExchange { sender, link, .. } = self.medium.pass_data();
+        let LinkRow { has_agreement, usage, .. } = &mut self.links[link.index()];
+        if *has_agreement {
+            self.nodes.receive(sender, now, |is_duplicate| usage.duplicates += u64::from(is_duplicate));
+            return None; // what it can release is due now
+        }
+        let Some(flow) = self.nodes.receive_frame(sender, link.direction(), now) else {
+            usage.duplicates += 1;
+            return None;
+        };
+        usage.delivered += 1;
+        if self.meter.is_some() && link.direction() == Direction::Up {
+            self.meter_frame(flow, now);
+        }
+        Some(Event::Delivery)
+    }
+
+    /// The next packet that a recipient releases in order.
+    #[inline(always)] // into the engine's loop
+    pub(super) fn release(&mut self, now: Time) -> Option<Event> {
+        let Released { link, ac, flow, airtime } = self.nodes.release(self.meter.is_some(), now)?;
+        self.links[link.index()].usage.delivered += 1;
+        if self.meter.is_some() && link.direction() == Direction::Up {
+            self.meter_released(link.station(), ac, flow, airtime, now);
+        }
+        Some(Event::Released)
+    }
+
+    /// Handles the end of an exchange's last frame.
+    #[inline(always)]
+    pub(super) fn end(&mut self, now: Time) {
+        let (exchange, airtime) = self.medium.end(now);
+        let OngoingExchange { sender, link, outcome, .. } = exchange;
+        let row = &mut self.links[link.index()];
+        row.usage.airtime += airtime;
+        if outcome != ReceptionOutcome::Decoded {
+            return self.end_failure(now);
+        }
+        if row.ends_generally {
+            return self.end_generally(sender, link, now);
+        }
+        match self.nodes.complete_unobserved(sender, &self.phy, now) {
+            Some(next) => {
+                self.proceed(sender, next, now);
+            }
+            None => self.end_generally(sender, link, now),
+        }
+    }
+
+    /// Recomputes which links have an agreement, and which take the general path of the end of an exchange.
+    pub(super) fn review_ends(&mut self) {
+        for (index, row) in self.links.iter_mut().enumerate() {
+            row.has_agreement = self.nodes.agreement(LinkId::at(index), Ac::BestEffort).is_some();
+            row.ends_generally = row.adapts || row.has_agreement || self.meter.is_some();
+        }
+    }
+
+    /// The general path of the end of a successful exchange.
+    #[inline(never)]
+    fn end_generally(&mut self, sender: EdcafId, link: LinkId, now: Time) {
+        let next = self.complete(sender, link, now);
+        if self.proceed(sender, next, now) {
+            self.meter_wait(sender, now);
+        }
+    }
+
+    /// Lets `sender`, whose exchange has succeeded, continue its TXOP with what it sends next, if there is anything, or contend for it.
+    /// Returns whether it contends. `next` is its TXOP limit.
+    #[inline(always)]
+    fn proceed(&mut self, sender: EdcafId, next: Option<Time>, now: Time) -> bool {
+        if let Some(limit) = next
+            && limit > Time::ZERO
+            && self.fits_txop(sender, limit, now)
+        {
+            self.follow(sender, now);
+            return false;
+        }
+        self.medium.succeed(sender, next.is_some(), now);
+        next.is_some()
+    }
+
+    /// Completes what the decoded response to `sender` acknowledges: reports it to the rate adaptation, the meter and the port. Returns the TXOP
+    /// limit if there is anything to send next.
+    #[inline(always)] // into the usual end in a BSS with a meter
+    pub(super) fn complete(&mut self, sender: EdcafId, link: LinkId, now: Time) -> Option<Time> {
+        if self.links[link.index()].adapts {
+            let (sent, acknowledged) = self.nodes.acknowledged(sender);
+            self.adapt(sender, link, sent, acknowledged, now);
+        }
+        if self.meter.is_some() {
+            self.meter_late_draws(sender);
+        }
+        self.nodes.report(sender, MpduOutcome::Delivered, now);
+        self.finish(sender, true, now);
+        self.select_next(sender, now).then(|| self.nodes.edcaf(sender).role().txop_limit)
+    }
+
+    /// Takes what is acknowledged, if the exchange has `succeeded`, and what has reached its retry limit out of the service of `sender`.
+    /// Returns whether anything is left there.
+    #[inline(always)]
+    fn finish(&mut self, sender: EdcafId, succeeded: bool, now: Time) -> bool {
+        let link = self.nodes.edcaf(sender).link();
+        let usage = &mut self.links[link.index()].usage;
+        let (is_metered, meter) = (self.meter.is_some(), &mut self.meter);
+        self.nodes.finish(sender, succeeded, is_metered, now, |finished: &Finished| {
+            if finished.outcome == Outcome::LostAtRetryLimit {
+                usage.lost_at_retry_limit += 1;
+                usage.lost_after_delivery += u64::from(finished.is_received);
+            }
+            if let Some(meter) = meter {
+                meter.count(finished.class, finished.is_ap, finished.cost.airtime + finished.cost.overhead);
+            }
+        })
+    }
+
+    /// Selects the next transmission of `sender` once the outcome of the last is known. Returns whether there is one.
+    #[inline(always)]
+    fn select_next(&mut self, sender: EdcafId, now: Time) -> bool {
+        if !self.nodes.prefetches(sender) {
+            return self.nodes.select_next(sender, &self.phy, now);
+        }
+        self.nodes.transmitter(sender).let_go(now);
+        self.prefetch(sender, now)
+    }
+
+    /// Whether what `sender` sends next ends within the TXOP of the exchange that has just succeeded.
+    #[inline(never)]
+    fn fits_txop(&self, sender: EdcafId, limit: Time, now: Time) -> bool {
+        now + self.phy.sifs + self.shortest_exchange(sender) <= self.medium.txop_began() + limit
+    }
+
+    /// Sends the next PPDU of a TXOP after a SIFS, which belongs to its exchange.
+    #[inline(never)]
+    fn follow(&mut self, sender: EdcafId, now: Time) {
+        self.medium.follow(sender, now);
+        self.transmit_under_errors(sender, now, Some(self.phy.sifs));
+    }
+
+    /// Reports to the rate adaptation of a link how many of the MPDUs that `sender` sent were acknowledged.
+    #[inline(never)]
+    fn ask_adaptation(&mut self, sender: EdcafId, link: LinkId, sent: u32, acknowledged: u32, now: Time) {
+        let modes = self.modes.of(link.station());
+        let channel = &mut self.medium.channel_mut();
+        let mut error_rate = |mode, bytes| match channel {
+            Some(channel) => channel.data_error_rate(link, &modes.on_air(mode).mode, bytes, now),
+            None => 0.0,
+        };
+        let mode = modes.index_of(self.nodes.edcaf(sender).mode());
+        let mut feedback = Feedback { mode, sent, acknowledged, now, error_rate: &mut error_rate };
+        let choice = self.links[link.index()].adaptation.on_attempt(&mut feedback);
+        self.set_rate(link, choice, now);
+    }
+
+    /// The next attempt of `link` has another mode, if it is another. Says so if the link has another rate.
+    pub(in crate::bss) fn set_rate(&mut self, link: LinkId, choice: Choice, now: Time) {
+        let row = &mut self.links[link.index()];
+        let modes = self.modes.of(link.station());
+        row.on_air = modes.shared(choice.next);
+        row.samples = choice.samples;
+        let rate = modes.on_air(choice.link).rate();
+        if rate == row.rate {
+            return;
+        }
+        row.set_rate(rate, now);
+        let (station, direction) = (link.station(), link.direction());
+        self.nodes.deadlines.notify(LinkRateChange { station, direction, rate }, now);
+        self.nodes.set_rate(link, rate, now);
+    }
+}
