@@ -270,11 +270,7 @@ def type_names(crates: list[Path]) -> Counter[str]:
 
 
 # Names of types that are still defined more than once, and how often. The list may only shrink.
-DEFINED_TWICE = {
-    "Count": 2,
-    "Rules": 2,
-    "Sent": 2,
-}
+DEFINED_TWICE: dict[str, int] = {}
 
 
 def test_a_type_name_has_one_definition() -> None:
@@ -301,7 +297,7 @@ def methods(crate: Path) -> Counter[str]:
 
 MOST_METHODS = 60
 # Types that still have more methods, and how many. The numbers may only fall.
-MORE_METHODS = {("wifair-wlan", "Bss"): 105, ("wifair-wlan", "Nodes"): 76}
+MORE_METHODS: dict[tuple[str, str], int] = {}
 
 
 @pytest.mark.parametrize("crate", CRATES, ids=lambda crate: crate.name)
@@ -349,7 +345,7 @@ def test_types_and_methods_are_counted_in_all_files_of_a_crate(tmp_path: Path) -
 
 COMMENT_WIDTH = 128
 # Crates with wider lines, and how many. The numbers may only fall.
-WIDER = {"wifair-queue": 60, "wifair-wlan": 125}
+WIDER = {"wifair-queue": 60, "wifair-wlan": 70}
 COMMENTED = [*CRATES, *(ROOT / folder for folder in ("python", "tests", "benches", "docsite", "fuzz", "kernel"))]
 
 

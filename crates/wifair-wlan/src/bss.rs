@@ -19,7 +19,7 @@ mod metering_tests;
 use wifair_core::{FlowId, Packet, StationId, Time};
 use wifair_queue::TxCompletion;
 
-use self::exchanges::Exchanges;
+use self::exchanges::{Event, Exchanges};
 use crate::channel::ChannelRecipe;
 use crate::deadlines::{Due, LinkRateChange};
 use crate::exchange::{OngoingExchange, Phase};
@@ -44,19 +44,6 @@ pub enum Output<'a> {
     LinkRate(LinkRateChange),
     /// Packets of a connection are gone from their station ([`Bss::report_completions`]).
     TxCompletion(TxCompletion),
-}
-
-/// Kind of output of an event.
-#[derive(Clone, Copy)]
-enum Event {
-    /// The frame in service of the exchange's sender has reached its receiver.
-    Delivery,
-    /// A recipient has released a packet in order.
-    Released,
-    /// The rate of a link has changed.
-    LinkRate,
-    /// Packets have left a station.
-    TxCompletion,
 }
 
 /// See the module documentation.

@@ -2,8 +2,8 @@
 //!
 //! Most contenders count on one common *grid*: slots from one origin, on a virtual clock that is stopped while the medium is
 //! busy, so a contender's expiry is computed once, when it draws. Contenders whose slots start elsewhere (after a collision, an
-//! error, an access off the grid) are *contenders off the grid* until the next transmission starts. Then they join the grid with
-//! their remaining slots. A post-backoff is an expiry without a waiting frame.
+//! error, an access off the grid) are *contenders off the grid* until the next transmission starts. Then they join the grid
+//! with their remaining slots. A post-backoff is an expiry without a waiting frame.
 //!
 //! A contender is a dense index: under DCF a node, under EDCA a category of a node (section 10). There is a grid for each
 //! distinct AIFS; DCF has one, the first.
@@ -18,12 +18,12 @@ use wifair_core::{Rng, Time};
 use crate::node::{EdcafId, Node, Numbering};
 use contender::{Contender, CounterState, OwnOrigin, Position};
 use grid::{Grid, pick};
-pub(crate) use rules::{Access, Rules};
+pub(crate) use rules::{Access, ContentionRules};
 pub use rules::{ArrivalWithinIfs, BackoffRange};
 
 #[derive(Debug)]
 pub(crate) struct Contention {
-    rules: Rules,
+    rules: ContentionRules,
     first: Grid,
     /// Empty under DCF.
     others: Vec<Grid>,
@@ -42,7 +42,7 @@ impl Contention {
     /// Creates an idle medium with all counters expired, given the rules and the backoff stream of each contender. That of
     /// `beacons` comes last, on a separate grid, so that a BSS with beacons always takes the general path.
     pub(crate) fn new(
-        rules: Rules,
+        rules: ContentionRules,
         contenders: impl Iterator<Item = (Access, Rng)>,
         beacons: Option<(Access, Rng)>,
     ) -> Contention {
@@ -122,7 +122,8 @@ impl Contention {
         }
     }
 
-    /// Draws a new backoff for a transmitter whose frame was acknowledged or given up, for the next frame if there is one. CW has been set.
+    /// Draws a new backoff for a transmitter whose frame was acknowledged or given up, for the next frame if there is one. CW
+    /// has been set.
     #[inline]
     pub(crate) fn go_on(&mut self, contender: EdcafId, ready: bool) {
         self.draw(contender);
@@ -159,8 +160,8 @@ impl Contention {
         self.contenders[contender.index()].widen();
     }
 
-    /// Draws a new backoff for a retransmission, counted after the IFS, which runs from `from`. The transmitter waits for a response until its
-    /// timeout.
+    /// Draws a new backoff for a retransmission, counted after the IFS, which runs from `from`. The transmitter waits for a
+    /// response until its timeout.
     #[inline(always)]
     pub(crate) fn fail(&mut self, contender: EdcafId, from: Time, awaits_response_until: Time) {
         let e = &mut self.contenders[contender.index()];
@@ -253,8 +254,8 @@ impl Contention {
         self.contenders[contender.index()].ready = false;
     }
 
-    /// Fast path at `now == start()` with one grid: if exactly one contender of it starts, and none is off the grid, returns it.
-    /// Otherwise changes nothing, and [`Contention::begin`] must be called.
+    /// Fast path at `now == start()` with one grid: if exactly one contender of it starts, and none is off the grid, returns
+    /// it. Otherwise changes nothing, and [`Contention::begin`] must be called.
     #[inline(always)] // into the usual start of an exchange
     pub(crate) fn begin_alone(&mut self, now: Time) -> Option<EdcafId> {
         if !self.is_plain() {
@@ -339,8 +340,8 @@ impl Contention {
         self.ready(contender);
     }
 
-    /// Makes the medium idle at `now`. Every contender on a grid waits an IFS that runs from `from`, with the NAV set until `nav`,
-    /// if given.
+    /// Makes the medium idle at `now`. Every contender on a grid waits an IFS that runs from `from`, with the NAV set until
+    /// `nav`, if given.
     #[inline(always)] // into the usual end of an exchange; the other callers are rare
     pub(crate) fn resume(&mut self, now: Time, from: Time, nav: Option<Time>) {
         self.first.origin = from + self.first.aifs;

@@ -112,8 +112,8 @@ impl Nodes {
         &mut self.categories[index.index()].edcaf
     }
 
-    /// Offers a packet from a station's host or the wire to the transmit queue of a channel access function; returns whether the function
-    /// asks for packets ([`Nodes::select_next`]).
+    /// Offers a packet from a station's host or the wire to the transmit queue of a channel access function; returns whether
+    /// the function asks for packets ([`Nodes::select_next`]).
     #[inline(always)] // into the two callers through which all packets arrive
     pub(crate) fn offer(
         &mut self,
@@ -131,8 +131,8 @@ impl Nodes {
         edcaf.asks()
     }
 
-    /// Ends the service of a channel access function, if it has anything in service, and puts in service what it sends next. Returns whether
-    /// there is anything.
+    /// Ends the service of a channel access function, if it has anything in service, and puts in service what it sends next.
+    /// Returns whether there is anything.
     #[inline(always)] // into its two callers
     pub(crate) fn select_next(&mut self, index: EdcafId, phy: &BssTiming, now: Time) -> bool {
         if self.aggregation.is_some() {
@@ -146,8 +146,8 @@ impl Nodes {
         is_loaded
     }
 
-    /// [`Nodes::finish`] and [`Nodes::select_next`] after a successful exchange, if nothing observes the queue and no link has an agreement.
-    /// Returns `None` otherwise; else the function's TXOP limit if there is anything to send next.
+    /// [`Nodes::finish`] and [`Nodes::select_next`] after a successful exchange, if nothing observes the queue and no link has
+    /// an agreement. Returns `None` otherwise; else the function's TXOP limit if there is anything to send next.
     #[inline(always)] // into the usual end of an exchange
     pub(crate) fn complete_unobserved(
         &mut self,
@@ -166,9 +166,9 @@ impl Nodes {
         Some(edcaf.load(taken, phy, now).then_some(txop_limit))
     }
 
-    /// Takes what is acknowledged, if the exchange has `succeeded`, and then what has reached its retry limit out of the service of a channel
-    /// access function, and reports it to its queue. `done` receives each packet, with its costs if it `is_watched`. Returns whether anything
-    /// is left to send.
+    /// Takes what is acknowledged, if the exchange has `succeeded`, and then what has reached its retry limit out of the
+    /// service of a channel access function, and reports it to its queue. `done` receives each packet, with its costs if it
+    /// `is_watched`. Returns whether anything is left to send.
     #[inline(always)]
     pub(crate) fn finish(
         &mut self,
@@ -224,8 +224,8 @@ impl Nodes {
             .observe(packet, Direction::Down, now, |flow| is_held(&categories[..numbering.per_node()], flow))
     }
 
-    /// Records that the frame of a channel access function without an agreement has reached its receiver, which releases the first copy at
-    /// once: an uplink frame is shown to the AP's flow monitor. Returns the flow of the first copy.
+    /// Records that the frame of a channel access function without an agreement has reached its receiver, which releases the
+    /// first copy at once: an uplink frame is shown to the AP's flow monitor. Returns the flow of the first copy.
     #[inline(always)] // into the usual exchange
     pub(crate) fn receive_frame(
         &mut self,

@@ -340,7 +340,7 @@ impl BssSpec {
         &self,
         mac: &Mac,
         phy: &BssTiming,
-    ) -> Result<Option<(aggregation::Rules, Hardware)>, SpecError> {
+    ) -> Result<Option<(aggregation::AggregationRules, Hardware)>, SpecError> {
         let refused = |key: &str, allowed: &str| Err(SpecError::new(key, "this key", allowed));
         if !self.aggregates() {
             if self.ap.hardware != HardwareSpec::default() {

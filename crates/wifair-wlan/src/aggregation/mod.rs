@@ -19,11 +19,11 @@ pub(crate) use accounts::{AirtimeShare, Settled};
 pub(crate) use amsdu::Amsdu;
 pub use hardware::{Ath9kSpec, FirmwareSpec, HardwareSpec, IdealSpec};
 pub(crate) use hardware::{Backlog, Feed, Hardware};
-pub(crate) use originator::{Entry, Formed, Mpdu, Originator};
+pub(crate) use originator::{Formed, LinkQueueEntry, Mpdu, Originator};
 use psdu::Shares;
 pub(crate) use psdu::{Limits, Psdu};
 pub(crate) use recipient::Recipient;
-pub(crate) use spec::Rules;
+pub(crate) use spec::AggregationRules;
 pub use spec::{AggregationSpec, Fill, Requests};
 
 use crate::node::{EdcafId, LinkId, Numbering};
@@ -55,9 +55,9 @@ impl Agreement {
         }
     }
 
-    /// The PPDU on the air has ended at `now`: the packets that the recipient passes on go to `up`, `each` receives for every packet decoded
-    /// from it whether it is a duplicate. If all are decoded and in order, and nothing has failed, their number is returned instead: the
-    /// caller takes them one by one from the head of the link queue ([`Originator::take_received`]).
+    /// The PPDU on the air has ended at `now`: the packets that the recipient passes on go to `up`, `each` receives for every
+    /// packet decoded from it whether it is a duplicate. If all are decoded and in order, and nothing has failed, their number
+    /// is returned instead: the caller takes them one by one from the head of the link queue ([`Originator::take_received`]).
     fn receive(
         &mut self,
         now: Time,
@@ -106,7 +106,7 @@ struct Run {
 /// The agreements of a BSS, and which links wait to be served.
 #[derive(Debug)]
 pub(crate) struct Aggregation {
-    pub rules: Rules,
+    pub rules: AggregationRules,
     /// By link and rank of the access category.
     agreements: Vec<Option<Agreement>>,
     /// By channel access function: its pending links, in the order in which they became pending.
@@ -129,7 +129,12 @@ pub(crate) struct Aggregation {
 
 impl Aggregation {
     /// `links`: windows in MPDUs, 0 without an agreement, and A-MSDUs. `functions` is the number of channel access functions.
-    pub fn new(rules: Rules, hardware: Hardware, links: &[(u32, Amsdu)], functions: usize) -> Aggregation {
+    pub fn new(
+        rules: AggregationRules,
+        hardware: Hardware,
+        links: &[(u32, Amsdu)],
+        functions: usize,
+    ) -> Aggregation {
         let agreement = |&(window, amsdu): &(u32, Amsdu)| {
             (window > 0).then(|| Agreement::new(window.min(rules.window), amsdu))
         };
@@ -223,8 +228,8 @@ impl Aggregation {
         self.pending[function.index()].contains(&link)
     }
 
-    /// The PPDU on the air has ended at `now`. `each` receives for every packet decoded from it whether it is a duplicate. When the earliest
-    /// reorder timeout expires now.
+    /// The PPDU on the air has ended at `now`. `each` receives for every packet decoded from it whether it is a duplicate. When
+    /// the earliest reorder timeout expires now.
     pub fn receive(&mut self, link: LinkId, rank: usize, now: Time, mut each: impl FnMut(bool)) {
         let index = Aggregation::index(link, rank);
         let Some(agreement) = &mut self.agreements[index] else { return };
@@ -281,8 +286,8 @@ impl Aggregation {
         self.run.next < self.run.end || !self.passed.is_empty()
     }
 
-    /// Takes the next packet that was passed on; returns its link, the rank of its category, the packet and, if it `is_watched`, its share
-    /// of the airtime.
+    /// Takes the next packet that was passed on; returns its link, the rank of its category, the packet and, if it
+    /// `is_watched`, its share of the airtime.
     #[inline]
     pub fn take_released(&mut self, is_watched: bool) -> Option<(LinkId, usize, &Packet, Time)> {
         let Run { link, rank, next, end, ref mut airtimes } = self.run;

@@ -10,7 +10,8 @@ use super::accounts::{Accounts, AirtimeShare, Settled};
 use super::amsdu::Amsdu;
 use super::psdu::{DELIMITER_BYTES, Limits, Psdu, Shares};
 
-/// A packet in the link queue, and the MPDU that contains it: all packets of an A-MSDU have its sequence number and its outcomes.
+/// A packet in the link queue, and the MPDU that contains it: all packets of an A-MSDU have its sequence number and its
+/// outcomes.
 #[derive(Debug)]
 pub(crate) struct Mpdu {
     pub departure: DequeuedPacket,
@@ -36,9 +37,10 @@ pub(crate) struct Mpdu {
     account: u32,
 }
 
-/// A PPDU that was sent. Its times are divided among its MPDUs only when somebody asks for the shares, or if an MPDU has failed.
+/// A PPDU that was sent. Its times are divided among its MPDUs only when somebody asks for the shares, or if an MPDU has
+/// failed.
 #[derive(Clone, Copy, Debug)]
-struct Sent {
+struct SentTimes {
     spent: AirtimeShare,
     /// The timeout after its failure, which is part of overhead and service.
     timeout: Time,
@@ -52,10 +54,18 @@ struct Sent {
     has_failed: bool,
 }
 
-impl Sent {
-    fn nothing() -> Sent {
+impl SentTimes {
+    fn nothing() -> SentTimes {
         let (spent, rate) = (AirtimeShare::default(), Rate::from_kbps(0));
-        Sent { spent, timeout: Time::ZERO, packets: 0, bytes: 0, rate, is_whole: false, has_failed: false }
+        SentTimes {
+            spent,
+            timeout: Time::ZERO,
+            packets: 0,
+            bytes: 0,
+            rate,
+            is_whole: false,
+            has_failed: false,
+        }
     }
 
     /// The shares of its packets, which are to be asked for in order, by length.
@@ -103,7 +113,7 @@ pub(crate) struct Formed {
 
 /// How a packet enters the link queue.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct LinkQueueEntry {
     /// What it adds to the length of its MPDU.
     pub bytes: u32,
     /// Whether it joins the last MPDU.
@@ -118,8 +128,8 @@ const NONE: u32 = 0;
 const REQUEST: u32 = u32::MAX;
 
 impl Mpdu {
-    /// Number of PPDUs that contained it, once it leaves the link queue: all have failed but the one that got it acknowledged, if it is
-    /// in that.
+    /// Number of PPDUs that contained it, once it leaves the link queue: all have failed but the one that got it acknowledged,
+    /// if it is in that.
     pub fn attempts(&self) -> u32 {
         self.failures + u32::from(self.ppdu != NONE)
     }
@@ -152,9 +162,9 @@ pub(crate) struct Originator {
     /// Number of failures of the pending Block Ack Request.
     request_failures: u32,
     /// The last transmission of the PPDU in service.
-    sent: Sent,
-    /// Nothing in the queue has failed, and nothing is lost in the PPDU in service: that is the head of the queue. Recomputed by
-    /// [`Originator::review`].
+    sent: SentTimes,
+    /// Nothing in the queue has failed, and nothing is lost in the PPDU in service: that is the head of the queue. Recomputed
+    /// by [`Originator::review`].
     ordinary: bool,
 }
 
@@ -172,7 +182,7 @@ impl Originator {
             owes_request: false,
             request_formed: false,
             request_failures: 0,
-            sent: Sent::nothing(),
+            sent: SentTimes::nothing(),
             ordinary: true,
         }
     }
@@ -202,21 +212,26 @@ impl Originator {
     /// Adds a packet to the link queue as an MPDU. `mac_bytes` as in [`Limits`].
     pub fn push(&mut self, departure: DequeuedPacket, mac_bytes: u32, now: Time) {
         let bytes = departure.packet.ip_bytes() + mac_bytes;
-        self.enter_ahead(departure, Entry { bytes, is_joined: false, pending: Time::ZERO }, now);
+        self.enter_ahead(departure, LinkQueueEntry { bytes, is_joined: false, pending: Time::ZERO }, now);
     }
 
-    /// How a packet of `ip_bytes` enters the link queue ahead of PPDUs, whose PSDUs have at most what `max_psdu_bytes` says. Its
-    /// pending airtime is open.
-    pub fn place(&self, ip_bytes: u32, mac_bytes: u32, max_psdu_bytes: impl FnOnce() -> u32) -> Entry {
+    /// How a packet of `ip_bytes` enters the link queue ahead of PPDUs, whose PSDUs have at most what `max_psdu_bytes` says.
+    /// Its pending airtime is open.
+    pub fn place(
+        &self,
+        ip_bytes: u32,
+        mac_bytes: u32,
+        max_psdu_bytes: impl FnOnce() -> u32,
+    ) -> LinkQueueEntry {
         if self.amsdu.joins() && self.is_open(NONE) {
             let (bytes, is_amsdu) = self.last_mpdu();
             let max_mpdu_bytes = max_psdu_bytes().saturating_sub(DELIMITER_BYTES);
             if ip_bytes <= self.amsdu.room(bytes, is_amsdu, max_mpdu_bytes) {
                 let added = self.amsdu.with(bytes, is_amsdu, ip_bytes) - bytes;
-                return Entry { bytes: added, is_joined: true, pending: Time::ZERO };
+                return LinkQueueEntry { bytes: added, is_joined: true, pending: Time::ZERO };
             }
         }
-        Entry { bytes: ip_bytes + mac_bytes, is_joined: false, pending: Time::ZERO }
+        LinkQueueEntry { bytes: ip_bytes + mac_bytes, is_joined: false, pending: Time::ZERO }
     }
 
     /// Whether packets may join the last MPDU: it has been in no PPDU but the one of this number.
@@ -248,12 +263,12 @@ impl Originator {
     }
 
     /// Adds a packet to the link queue, ahead of PPDUs.
-    pub fn enter_ahead(&mut self, departure: DequeuedPacket, entry: Entry, now: Time) {
+    pub fn enter_ahead(&mut self, departure: DequeuedPacket, entry: LinkQueueEntry, now: Time) {
         self.enter(departure, NONE, now);
         self.complete(entry);
     }
 
-    /// Adds a packet to the link queue whose [`Entry`] is given next.
+    /// Adds a packet to the link queue whose [`LinkQueueEntry`] is given next.
     #[inline]
     fn enter(&mut self, departure: DequeuedPacket, ppdu: u32, now: Time) {
         self.queue.push_back(Mpdu {
@@ -274,7 +289,7 @@ impl Originator {
 
     /// Completes the packet that has entered last.
     #[inline]
-    fn complete(&mut self, Entry { bytes, is_joined, pending }: Entry) {
+    fn complete(&mut self, LinkQueueEntry { bytes, is_joined, pending }: LinkQueueEntry) {
         self.next_sequence += u64::from(!is_joined);
         let last = self.queue.back_mut().expect("it has entered");
         (last.sequence, last.bytes) = (self.next_sequence - 1, bytes);
@@ -356,7 +371,7 @@ impl Originator {
             }
             grown.add(1, bytes);
             grown.entered += 1;
-            self.complete(Entry { bytes, is_joined, pending: Time::ZERO });
+            self.complete(LinkQueueEntry { bytes, is_joined, pending: Time::ZERO });
         }
         self.grown = grown;
         Formed { ppdu, psdu: Some(psdu) }
@@ -408,8 +423,8 @@ impl Originator {
         any
     }
 
-    /// The PPDU is sent, which takes the times `spent`. `first` receives since when packets have been in the link queue that are sent for
-    /// the first time, and the number of those in a row.
+    /// The PPDU is sent, which takes the times `spent`. `first` receives since when packets have been in the link queue that
+    /// are sent for the first time, and the number of those in a row.
     pub fn attempt(&mut self, spent: AirtimeShare, rate: Rate, mut first: impl FnMut(Time, u64)) {
         let Grown { ppdu, entered, at, mut packets, mut bytes } = self.grown;
         let (mut since, mut count) = (Time::ZERO, 0);
@@ -435,11 +450,11 @@ impl Originator {
             }
         }
         note(Time::MAX, 0);
-        self.sent = Sent { spent, packets, bytes, rate, ..Sent::nothing() };
+        self.sent = SentTimes { spent, packets, bytes, rate, ..SentTimes::nothing() };
     }
 
-    /// Ends the PPDU if the receiver decodes all of it and nothing has failed: returns its first sequence number and its numbers of MPDUs
-    /// and of packets, which are taken one by one ([`Originator::take_received`]).
+    /// Ends the PPDU if the receiver decodes all of it and nothing has failed: returns its first sequence number and its
+    /// numbers of MPDUs and of packets, which are taken one by one ([`Originator::take_received`]).
     pub fn end_ordinary(&mut self) -> Option<(u64, u64, usize)> {
         let packets = self.sent.packets;
         if !self.ordinary || packets == 0 {
@@ -548,8 +563,8 @@ impl Originator {
         self.review();
     }
 
-    /// Fast path of [`Originator::acknowledge`] if the receiver has decoded all of the PPDU and nothing has failed before: its packets go
-    /// to `done`, without their shares. Returns whether it applies.
+    /// Fast path of [`Originator::acknowledge`] if the receiver has decoded all of the PPDU and nothing has failed before: its
+    /// packets go to `done`, without their shares. Returns whether it applies.
     pub fn acknowledge_ordinary(&mut self, done: impl FnMut(&DequeuedPacket)) -> bool {
         let applies = self.ordinary && self.sent.is_whole;
         if applies {
@@ -638,8 +653,8 @@ impl Originator {
         exhausted && request && (!self.owes_request || self.request_failures >= max.request)
     }
 
-    /// Gives up the MPDUs and the Block Ack Request that have reached their limits of attempts; the MPDUs are passed to `done`, with their
-    /// shares.
+    /// Gives up the MPDUs and the Block Ack Request that have reached their limits of attempts; the MPDUs are passed to `done`,
+    /// with their shares.
     pub fn give_up(&mut self, max: &Attempts, mut done: impl FnMut(&Mpdu, &Settled)) {
         if self.request_failures >= max.request {
             self.drop_request();

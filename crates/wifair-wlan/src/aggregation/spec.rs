@@ -99,7 +99,7 @@ const DRIVER_QUEUE_PACKETS: u32 = 123;
 
 /// [`AggregationSpec`] in the form that the engine uses.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rules {
+pub(crate) struct AggregationRules {
     pub window: u32,
     pub max_ampdu_bytes: u32,
     pub max_ppdu: Time,
@@ -113,7 +113,7 @@ pub(crate) struct Rules {
     pub driver_queue: Option<u32>,
 }
 
-impl Rules {
+impl AggregationRules {
     /// The A-MSDUs of a link whose older end has PPDUs of `format`.
     pub(crate) fn amsdu_of(&self, format: Format, band: Band) -> Amsdu {
         self.amsdu.of(format, band, self.max_mpdus > 1)
@@ -131,7 +131,7 @@ impl AggregationSpec {
         phy: &PhySpec,
         timing: &BssTiming,
         path: &str,
-    ) -> Result<Rules, SpecError> {
+    ) -> Result<AggregationRules, SpecError> {
         let given = |key, value: Option<u32>, default, range, unit| match value {
             Some(value) => check::integer(path, key, value, range, unit),
             None => Ok(default),
@@ -146,7 +146,7 @@ impl AggregationSpec {
         );
         let timeout_ms =
             check::number(path, "reorder_timeout_ms", self.reorder_timeout_ms, 0.001..=1e6, "ms")?;
-        Ok(Rules {
+        Ok(AggregationRules {
             window: given("window", self.window, 1_024, 1..=1_024, "MPDUs")?,
             max_ampdu_bytes: given(
                 "max_ampdu_bytes",

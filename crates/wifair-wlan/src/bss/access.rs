@@ -75,8 +75,8 @@ impl Bss {
         }
     }
 
-    /// An exchange that starts when so much of a TXOP is left, and whether it follows another there: of one packet, or of as many as
-    /// fit.
+    /// An exchange that starts when so much of a TXOP is left, and whether it follows another there: of one packet, or of as
+    /// many as fit.
     fn exchange_of(
         &self,
         sender: EdcafId,

@@ -92,8 +92,8 @@ impl Bss {
         self.exchanges.nodes.flows()
     }
 
-    /// Outputs from now on when packets of the station's host are gone from the station, as a driver's completions tell its host.
-    /// Results do not change.
+    /// Outputs from now on when packets of the station's host are gone from the station, as a driver's completions tell its
+    /// host. Results do not change.
     pub fn report_completions(&mut self, station: StationId) {
         self.exchanges.nodes.report_completions(Node::Station(station));
     }

@@ -9,7 +9,7 @@ use crate::access_point::{LinkTable, Views};
 use crate::aggregation::Aggregation;
 use crate::beacons::{Beacons, BeaconsSpec};
 use crate::channel::ChannelRecipe;
-use crate::contention::{Access, Contention, Rules};
+use crate::contention::{Access, Contention, ContentionRules};
 use crate::edca::{Countdown, Edca};
 use crate::edcaf::{Edcaf, Role};
 use crate::link::{LinkRow, StationModes};
@@ -24,8 +24,8 @@ use crate::spec::{AP_LABEL, BssSpec, DOWN_KEYS, StationChange, StationSpec, UP_K
 
 impl Bss {
     /// The BSS that `spec` describes, idle at time zero. Streams: (`seed`, node's label, `"backoff"`, `"channel"` and
-    /// `"scheme"`); under EDCA `"backoff-voice"` and `"scheme-voice"` and so on. Rate adaptations: (`seed`, station's label, `"rate-up"`
-    /// or `"rate-down"`).
+    /// `"scheme"`); under EDCA `"backoff-voice"` and `"scheme-voice"` and so on. Rate adaptations: (`seed`, station's label,
+    /// `"rate-up"` or `"rate-down"`).
     ///
     /// # Errors
     /// Returns the first invalid value of `spec`.
@@ -36,7 +36,7 @@ impl Bss {
         let mac = Mac::new(&spec.mac, &phy, "mac")?;
         let modes = station_modes(spec, &phy, &mac)?;
         spec.validate(&modes)?;
-        let rules = Rules {
+        let rules = ContentionRules {
             slot: phy.slot,
             range: spec.mac.backoff_range,
             immediate_access: spec.mac.immediate_access,

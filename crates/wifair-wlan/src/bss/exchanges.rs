@@ -1,8 +1,9 @@
-//! The frame exchanges of a BSS (`docs/medium.md`, sections 3, 4 and 10): what its nodes send over the medium, and what becomes of it.
+//! The frame exchanges of a BSS (`docs/medium.md`, sections 3, 4 and 10): what its nodes send over the medium, and what becomes
+//! of it.
 //!
-//! A transmission is the same for a single frame, an A-MPDU and a Block Ack Request ([`Ppdu`]): `start`, `transmit`, `deliver` and
-//! `end` if it succeeds. `failure` has collisions, failures and retry limits, `ppdu` the content of PPDUs, `metering` what is counted for
-//! schemes that use channel times.
+//! A transmission is the same for a single frame, an A-MPDU and a Block Ack Request ([`Ppdu`]): `start`, `transmit`, `deliver`
+//! and `end` if it succeeds. `failure` has collisions, failures and retry limits, `ppdu` the content of PPDUs, `metering` what
+//! is counted for schemes that use channel times.
 
 mod failure;
 mod metering;
@@ -11,7 +12,6 @@ mod ppdu;
 use wifair_core::{Ac, Time};
 use wifair_queue::{Direction, MpduOutcome, Outcome};
 
-use super::Event;
 use crate::deadlines::LinkRateChange;
 use crate::exchange::{OngoingExchange, ReceptionOutcome};
 use crate::link::{LinkRow, StationModes};
@@ -23,6 +23,19 @@ use crate::nodes::{Finished, Nodes, Released};
 use crate::phy::BssTiming;
 use crate::ppdu::Ppdu;
 use crate::rate::{Choice, Feedback};
+
+/// Kind of output of an event.
+#[derive(Clone, Copy)]
+pub(super) enum Event {
+    /// The frame in service of the exchange's sender has reached its receiver.
+    Delivery,
+    /// A recipient has released a packet in order.
+    Released,
+    /// The rate of a link has changed.
+    LinkRate,
+    /// Packets have left a station.
+    TxCompletion,
+}
 
 /// The nodes of a BSS, the links between them, and the medium.
 pub(super) struct Exchanges {
@@ -114,7 +127,8 @@ impl Exchanges {
         }
     }
 
-    /// Handles the end of the PPDU: its receiver decodes it. A recipient's packets are released one by one ([`Exchanges::release`]).
+    /// Handles the end of the PPDU: its receiver decodes it. A recipient's packets are released one by one
+    /// ([`Exchanges::release`]).
     #[inline(always)]
     pub(super) fn deliver(&mut self, now: Time) -> Option<Event> {
         let OngoingExchange { sender, link, .. } = self.medium.pass_data();
@@ -183,8 +197,8 @@ impl Exchanges {
         }
     }
 
-    /// Lets `sender`, whose exchange has succeeded, continue its TXOP with what it sends next, if there is anything, or contend for it.
-    /// Returns whether it contends. `next` is its TXOP limit.
+    /// Lets `sender`, whose exchange has succeeded, continue its TXOP with what it sends next, if there is anything, or contend
+    /// for it. Returns whether it contends. `next` is its TXOP limit.
     #[inline(always)]
     fn proceed(&mut self, sender: EdcafId, next: Option<Time>, now: Time) -> bool {
         if let Some(limit) = next
@@ -198,8 +212,8 @@ impl Exchanges {
         next.is_some()
     }
 
-    /// Completes what the decoded response to `sender` acknowledges: reports it to the rate adaptation, the meter and the port. Returns the TXOP
-    /// limit if there is anything to send next.
+    /// Completes what the decoded response to `sender` acknowledges: reports it to the rate adaptation, the meter and the port.
+    /// Returns the TXOP limit if there is anything to send next.
     #[inline(always)] // into the usual end in a BSS with a meter
     pub(super) fn complete(&mut self, sender: EdcafId, link: LinkId, now: Time) -> Option<Time> {
         if self.links[link.index()].adapts {
@@ -214,8 +228,8 @@ impl Exchanges {
         self.select_next(sender, now).then(|| self.nodes.edcaf(sender).role().txop_limit)
     }
 
-    /// Takes what is acknowledged, if the exchange has `succeeded`, and what has reached its retry limit out of the service of `sender`.
-    /// Returns whether anything is left there.
+    /// Takes what is acknowledged, if the exchange has `succeeded`, and what has reached its retry limit out of the service of
+    /// `sender`. Returns whether anything is left there.
     #[inline(always)]
     fn finish(&mut self, sender: EdcafId, succeeded: bool, now: Time) -> bool {
         let link = self.nodes.edcaf(sender).link();
@@ -271,7 +285,7 @@ impl Exchanges {
     }
 
     /// The next attempt of `link` has another mode, if it is another. Says so if the link has another rate.
-    pub(in crate::bss) fn set_rate(&mut self, link: LinkId, choice: Choice, now: Time) {
+    pub(crate) fn set_rate(&mut self, link: LinkId, choice: Choice, now: Time) {
         let row = &mut self.links[link.index()];
         let modes = self.modes.of(link.station());
         row.on_air = modes.shared(choice.next);

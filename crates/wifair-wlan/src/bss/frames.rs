@@ -10,7 +10,7 @@ use crate::transmission::{AirFrame, Beacon, Decoded, FrameKind, SentPpdu};
 
 /// What a sender transmits in an exchange, from RTS or CTS-to-self to the response.
 #[derive(Clone, Copy)]
-struct Sent<'a> {
+struct FrameSequence<'a> {
     part_of: &'a SentPpdu<'a>,
     from: Node,
     to: Node,
@@ -31,7 +31,7 @@ struct Sent<'a> {
     sifs: Time,
 }
 
-impl<'a> Sent<'a> {
+impl<'a> FrameSequence<'a> {
     /// The data frame, PPDU or Block Ack Request, if it ends at `ends`.
     fn data(&self, ends: Time) -> AirFrame<'a> {
         let begins = ends + self.announcement - self.airtime;
@@ -174,7 +174,7 @@ impl Bss {
         })
     }
 
-    fn frames_of_single<'a>(&self, sent: &Sent<'a>, each: &mut impl FnMut(AirFrame<'a>)) {
+    fn frames_of_single<'a>(&self, sent: &FrameSequence<'a>, each: &mut impl FnMut(AirFrame<'a>)) {
         let OngoingExchange { outcome, end, follows, .. } = self.exchanges.medium.exchange();
         let data = sent.data(self.exchanges.medium.due());
         if !follows && sent.with_rts {
@@ -196,7 +196,7 @@ impl Bss {
     }
 
     /// The frames of a transmission.
-    fn sent<'a>(&'a self, part_of: &'a SentPpdu<'a>) -> Sent<'a> {
+    fn sent<'a>(&'a self, part_of: &'a SentPpdu<'a>) -> FrameSequence<'a> {
         let &SentPpdu { ref transmission, sender, from, to, .. } = part_of;
         let ppdu = &self.exchanges.ppdu(EdcafId::at(sender as usize));
         let index = usize::from(ppdu.control);
@@ -208,7 +208,7 @@ impl Bss {
                 (FrameKind::Data, ppdu.mode, modes.on_air(modes.index_of(&ppdu.mode)).preamble())
             }
         };
-        Sent {
+        FrameSequence {
             part_of,
             from,
             to,

@@ -4,7 +4,7 @@
 use wifair_core::Time;
 
 use super::contender::{Contender, Position};
-use super::rules::Rules;
+use super::rules::ContentionRules;
 use crate::node::EdcafId;
 use crate::wheel::Wheel;
 
@@ -55,7 +55,7 @@ impl Grid {
     pub fn begin(
         &mut self,
         now: Time,
-        rules: &Rules,
+        rules: &ContentionRules,
         contenders: &mut [Contender],
         transmitters: &mut Vec<EdcafId>,
     ) {

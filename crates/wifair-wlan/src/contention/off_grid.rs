@@ -6,15 +6,15 @@ use wifair_core::Time;
 use super::Contention;
 use super::contender::{Contender, CounterState, OwnOrigin, Position};
 use super::grid::{Grid, pick};
-use super::rules::Rules;
+use super::rules::ContentionRules;
 use crate::node::EdcafId;
 
 /// The origin of a contender off the grid that awaits a response at the start of a transmission; it is known at the end.
 const UNKNOWN: Time = Time::MAX;
 
 impl Contention {
-    /// Handles the contenders off the grid at the start of a transmission: some transmit, those that await a response stay, the others join the
-    /// grid.
+    /// Handles the contenders off the grid at the start of a transmission: some transmit, those that await a response stay, the
+    /// others join the grid.
     #[inline]
     pub(super) fn gather(&mut self, now: Time) {
         let mut awaits_response = 0;
@@ -36,7 +36,8 @@ impl Contention {
         self.awaits_response = awaits_response > 0;
     }
 
-    /// Handles the contenders off the grid at the end of an exchange. Those that awaited a response at its start get their origin.
+    /// Handles the contenders off the grid at the end of an exchange. Those that awaited a response at its start get their
+    /// origin.
     #[cold]
     pub(super) fn release(&mut self, now: Time) {
         self.awaits_response = false;
@@ -143,10 +144,11 @@ impl Contention {
     }
 }
 
-/// Moves a contender off the grid to the grid: at the start `now` of a transmission or, if it awaited a response then, at its end.
+/// Moves a contender off the grid to the grid: at the start `now` of a transmission or, if it awaited a response then, at its
+/// end.
 #[inline(always)] // its second caller, a contender that awaited a response, at the end of an exchange, is rare
-fn join(own_origin: &OwnOrigin, e: &mut Contender, grid: &mut Grid, rules: &Rules, now: Time) {
-    let Rules { slot, at_boundaries, .. } = *rules;
+fn join(own_origin: &OwnOrigin, e: &mut Contender, grid: &mut Grid, rules: &ContentionRules, now: Time) {
+    let ContentionRules { slot, at_boundaries, .. } = *rules;
     e.position = Position::OnGrid;
     e.drawn_in = grid.epoch;
     match own_origin.state {

@@ -29,7 +29,7 @@ pub enum ArrivalWithinIfs {
 
 /// Parameters of the rules of contention.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rules {
+pub(crate) struct ContentionRules {
     pub slot: Time,
     pub range: BackoffRange,
     pub immediate_access: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Rules {
     pub at_boundaries: bool,
 }
 
-impl Rules {
+impl ContentionRules {
     /// Number of possible values of a backoff.
     #[inline]
     pub(super) fn slots(&self, cw: u16) -> u32 {

@@ -5,8 +5,8 @@ use wifair_core::Time;
 use wifair_queue::DequeuedPacket;
 
 use super::Nodes;
-use super::transmitter::{Picked, Transmitter};
-use crate::aggregation::{Agreement, Entry, Feed, Formed, QueuedPpdu};
+use super::transmitter::{MacTransmitter, Picked};
+use crate::aggregation::{Agreement, Feed, Formed, LinkQueueEntry, QueuedPpdu};
 use crate::node::{EdcafId, LinkId, rank};
 use crate::phy::BssTiming;
 use crate::ppdu::Ppdu;
@@ -28,11 +28,11 @@ impl Nodes {
     }
 }
 
-impl Transmitter<'_> {
+impl MacTransmitter<'_> {
     /// Lets the port feed the link queues of the function, if it does so ahead of PPDUs. `max_psdu_bytes` returns the maximum
     /// length of a PSDU that a link's PPDUs may have now.
     pub(crate) fn feed(&mut self, max_psdu_bytes: impl Fn(LinkId) -> u32, phy: &BssTiming, now: Time) {
-        let Transmitter { index, edcaf, queue, view, aggregation, deadlines } = self;
+        let MacTransmitter { index, edcaf, queue, view, aggregation, deadlines } = self;
         let role = *edcaf.role();
         let hardware = *aggregation.hardware_of(*index);
         if hardware.feed == Feed::OnDemand {
@@ -48,7 +48,7 @@ impl Transmitter<'_> {
             let (Agreement { originator, .. }, backlog) = aggregation.with_backlog(link, rank);
             let entry = originator.place(ip_bytes, phy.psdu_bytes(0), || max_psdu_bytes(link));
             let pending = backlog.enter(rank, station, entry.bytes, rate);
-            originator.enter_ahead(departure, Entry { pending, ..entry }, now);
+            originator.enter_ahead(departure, LinkQueueEntry { pending, ..entry }, now);
             // The link in service is released when its exchange is over.
             if hardware.ahead > 0 || !edcaf.serves_queue() || edcaf.link() != link {
                 aggregation.release(*index, link, rank);

@@ -5,7 +5,7 @@ use wifair_core::{Ac, FlowId, Packet, Time};
 use wifair_queue::Direction;
 
 use super::{Nodes, Released, is_held};
-use crate::aggregation::{Aggregation, Agreement, Psdu, Rules};
+use crate::aggregation::{Aggregation, AggregationRules, Agreement, Psdu};
 use crate::node::{EdcafId, LinkId, RANKS, rank};
 use crate::phy::Format;
 
@@ -30,7 +30,7 @@ impl Nodes {
     }
 
     /// The limits of PPDUs.
-    pub(crate) fn aggregation_rules(&self) -> &Rules {
+    pub(crate) fn aggregation_rules(&self) -> &AggregationRules {
         &self.aggregation().rules
     }
 
@@ -80,8 +80,8 @@ impl Nodes {
         self.deadlines.set_reordering(has_released, next, now);
     }
 
-    /// Releases the next packet that recipients have in order. An uplink packet is shown to the AP's flow monitor. Its share of the airtime is
-    /// known if it `is_watched`.
+    /// Releases the next packet that recipients have in order. An uplink packet is shown to the AP's flow monitor. Its share of
+    /// the airtime is known if it `is_watched`.
     #[inline]
     pub(crate) fn release(&mut self, is_watched: bool, now: Time) -> Option<Released> {
         let aggregation = self.aggregation.as_mut().expect("packets are in order");

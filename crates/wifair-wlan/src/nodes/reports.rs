@@ -1,4 +1,5 @@
-//! Single transmissions, as observers see them, and reported to the ports whose schemes ask for them (`docs/medium.md`, section 12).
+//! Single transmissions, as observers see them, and reported to the ports whose schemes ask for them (`docs/medium.md`, section
+//! 12).
 
 use wifair_core::Time;
 use wifair_queue::{DequeuedPacket, MpduOutcome, Transmission, TransmittedMpdu};
@@ -15,7 +16,8 @@ impl Nodes {
         self.categories[self.edcaf(index).role().port.index()].port.hooks().transmission
     }
 
-    /// Counts the failure of what is in service, with a CTS or none, known to the sender at `known` after a timeout since `ended`.
+    /// Counts the failure of what is in service, with a CTS or none, known to the sender at `known` after a timeout since
+    /// `ended`.
     #[inline(always)]
     pub(crate) fn fail(
         &mut self,
@@ -51,8 +53,8 @@ impl Nodes {
         self.deadlines.set_tick(number, self.categories[number.index()].port.next_tick(), now);
     }
 
-    /// Reports the last transmission of a channel access function to its port, if its scheme asks for transmissions. `outcome` is that of a
-    /// single frame; a PPDU of a link queue was answered if it is [`MpduOutcome::Delivered`].
+    /// Reports the last transmission of a channel access function to its port, if its scheme asks for transmissions. `outcome`
+    /// is that of a single frame; a PPDU of a link queue was answered if it is [`MpduOutcome::Delivered`].
     #[inline(always)]
     pub(crate) fn report(&mut self, index: EdcafId, outcome: MpduOutcome, now: Time) {
         let (port, _) = parts(&mut self.categories, index);

@@ -1,5 +1,5 @@
-//! A channel access function where links have Block Ack agreements (`docs/medium.md`, section 12): which link it serves, the content of its
-//! PPDUs, and the outcome of their MPDUs.
+//! A channel access function where links have Block Ack agreements (`docs/medium.md`, section 12): which link it serves, the
+//! content of its PPDUs, and the outcome of their MPDUs.
 
 use wifair_core::Time;
 use wifair_queue::{DequeuedPacket, Exchange, Grant, Outcome, TxQueue, View};
@@ -22,7 +22,7 @@ pub(super) enum Picked {
 }
 
 /// A channel access function, the transmit queue that feeds it, and what both use of their node and of the BSS.
-pub(crate) struct Transmitter<'a> {
+pub(crate) struct MacTransmitter<'a> {
     pub(super) index: EdcafId,
     pub(super) edcaf: &'a mut Edcaf,
     pub(super) queue: &'a mut TxQueue,
@@ -34,15 +34,15 @@ pub(crate) struct Transmitter<'a> {
 
 impl Nodes {
     /// A channel access function with its transmit queue, where links have Block Ack agreements.
-    pub(crate) fn transmitter(&mut self, index: EdcafId) -> Transmitter<'_> {
+    pub(crate) fn transmitter(&mut self, index: EdcafId) -> MacTransmitter<'_> {
         let (queue, edcaf) = parts(&mut self.categories, index);
         let view = self.views.of(edcaf.role().is_ap);
         let aggregation = self.aggregation.as_mut().expect("links have agreements");
-        Transmitter { index, edcaf, queue, view, aggregation, deadlines: &mut self.deadlines }
+        MacTransmitter { index, edcaf, queue, view, aggregation, deadlines: &mut self.deadlines }
     }
 }
 
-impl Transmitter<'_> {
+impl MacTransmitter<'_> {
     /// The originator of the link in service.
     fn originator(&mut self) -> &mut Originator {
         let (link, rank) = (self.edcaf.link(), rank(self.edcaf.role().ac));
@@ -64,7 +64,7 @@ impl Transmitter<'_> {
 
     /// Picks the next service, given the `last` link.
     pub(super) fn pick(&mut self, last: LinkId, phy: &BssTiming, now: Time) -> Option<Picked> {
-        let Transmitter { index, edcaf, queue, view, aggregation, deadlines } = self;
+        let MacTransmitter { index, edcaf, queue, view, aggregation, deadlines } = self;
         let (index, role) = (*index, *edcaf.role());
         let Hardware { ahead, feed, .. } = *aggregation.hardware_of(index);
         let (asks_queue, gathers) = (feed == Feed::OnDemand, ahead > 0 && aggregation.gathers());
@@ -139,7 +139,7 @@ impl Transmitter<'_> {
         phy: &BssTiming,
         now: Time,
     ) -> Formed {
-        let Transmitter { index, edcaf, queue, view, aggregation, deadlines } = self;
+        let MacTransmitter { index, edcaf, queue, view, aggregation, deadlines } = self;
         let role = edcaf.role();
         let rules = aggregation.rules;
         let asks_queue = aggregation.hardware_of(index).feed == Feed::OnDemand;
@@ -178,14 +178,14 @@ impl Transmitter<'_> {
     pub(crate) fn attempt_ppdu(self, began: Time) {
         let (Cost { airtime, overhead }, service) = self.edcaf.attempt_ppdu(began);
         let spent = AirtimeShare { airtime, overhead, service };
-        let Transmitter { edcaf, queue, aggregation, .. } = self;
+        let MacTransmitter { edcaf, queue, aggregation, .. } = self;
         let agreement = aggregation.of_mut(edcaf.link(), rank(edcaf.role().ac)).expect("it has an agreement");
         let note = |since, packets| queue.record_wait_below(began - since, packets);
         agreement.originator.attempt(spent, edcaf.mode().rate, note);
     }
 
-    /// Counts the failure of each MPDU of the PPDU in service, or of the Block Ack Request, after `timeout`. Returns whether something
-    /// has reached its retry limit, and whether nothing else is left to send.
+    /// Counts the failure of each MPDU of the PPDU in service, or of the Block Ack Request, after `timeout`. Returns whether
+    /// something has reached its retry limit, and whether nothing else is left to send.
     #[inline(never)]
     pub(super) fn fail_mpdus(mut self, timeout: Time) -> (bool, bool) {
         self.originator().fail(timeout);
@@ -207,7 +207,7 @@ impl Transmitter<'_> {
         now: Time,
         mut done: impl FnMut(&Finished),
     ) -> bool {
-        let Transmitter { index, edcaf, queue, view, aggregation, deadlines } = self;
+        let MacTransmitter { index, edcaf, queue, view, aggregation, deadlines } = self;
         if succeeded {
             edcaf.forget_failures();
         }

@@ -4,7 +4,7 @@ use wifair_core::{SpecError, Time};
 
 use super::keys::{BandKeys, LinkKeys, Preamble};
 use super::mode::{Format, Mode, OnAir};
-use super::symbols::{Count, Symbols};
+use super::symbols::{SymbolCount, Symbols};
 
 /// A frequency band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,7 +187,7 @@ pub(super) struct Waveform {
     pub segment_subcarriers: u32,
     /// Duration of a symbol without its guard interval.
     pub symbol_ns: u64,
-    pub count: Count,
+    pub count: SymbolCount,
     pub padding_us: u8,
     pub preamble: Time,
 }

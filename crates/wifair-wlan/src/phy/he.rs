@@ -18,7 +18,7 @@ use super::channel::{Band, Capabilities, Operating, Requested, Setting, Waveform
 use super::keys::{BandKeys, BssKeys, Coding, LinkKeys, ProtectionKeys};
 use super::mcs::training_fields;
 use super::mode::{Format, OnAir};
-use super::symbols::Count;
+use super::symbols::SymbolCount;
 
 /// Shown in lists of components.
 pub const INFO: Info = Info {
@@ -216,7 +216,7 @@ impl SingleUser<'_> {
             subcarriers,
             segment_subcarriers,
             symbol_ns: 12_800,
-            count: Count::Segments { ldpc },
+            count: SymbolCount::Segments { ldpc },
             padding_us: self.padding_us,
             preamble: self.preamble + Time::from_ns(training),
         };

@@ -1,7 +1,7 @@
 //! `802.11n`: HT at 2.4 and 5 GHz, 20 and 40 MHz, 1 to 4 streams, in mixed format.
 //!
-//! Source: 802.11-2020, clause 19; MCS 0 to 31 (equal modulation, 19.5), TXTIME by equations 19-90 and 19-91. MCS 8 to 15 are MCS 0
-//! to 7 with two streams, and so on.
+//! Source: 802.11-2020, clause 19; MCS 0 to 31 (equal modulation, 19.5), TXTIME by equations 19-90 and 19-91. MCS 8 to 15 are
+//! MCS 0 to 7 with two streams, and so on.
 //!
 //! Interpretations: BCC unless `coding = "ldpc"`, which is optional in HT. HT-greenfield, MCS 32 and unequal modulation
 //! are not modelled: hardly any device used them.
@@ -17,7 +17,7 @@ use super::channel::{Band, Capabilities, Operating, Requested, Setting, Waveform
 use super::keys::{BandKeys, BssKeys, Coding, LinkKeys, ProtectionKeys};
 use super::mcs::training_fields;
 use super::mode::{Format, OnAir};
-use super::symbols::Count;
+use super::symbols::SymbolCount;
 
 /// Shown in lists of components.
 pub const INFO: Info = Info {
@@ -99,7 +99,7 @@ fn mode(setting: &Setting, mcs: u8, ldpc: bool) -> OnAir {
         subcarriers: if setting.width_mhz == 20 { 52 } else { 108 },
         segment_subcarriers: 0,
         symbol_ns: 3_200,
-        count: if ldpc { Count::HtLdpc } else { Count::Whole },
+        count: if ldpc { SymbolCount::HtLdpc } else { SymbolCount::Whole },
         padding_us: 0,
         // Non-HT preamble, HT-SIG, HT-STF, HT-LTFs.
         preamble: Time::from_us(20 + 8 + 4 + 4 * training_fields(setting.streams)),

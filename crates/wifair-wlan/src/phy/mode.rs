@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wifair_core::{Rate, SpecError, Time};
 
 use super::mcs::{MCS, Mcs};
-use super::symbols::{Count, SERVICE_BITS, Symbols, TAIL_BITS};
+use super::symbols::{SERVICE_BITS, SymbolCount, Symbols, TAIL_BITS};
 
 /// Modulation of a PSDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +102,8 @@ impl Mode {
         }
     }
 
-    /// Modulation and code rate, from OFDM on. OFDM's are those of the MCS that has its rate as reference, but for 9 Mbps, BPSK 3/4.
+    /// Modulation and code rate, from OFDM on. OFDM's are those of the MCS that has its rate as reference, but for 9 Mbps, BPSK
+    /// 3/4.
     pub(crate) fn modulation(&self) -> Mcs {
         let of_mcs = |mcs: u8| MCS[usize::from(mcs)];
         match (self.format, self.rate.as_kbps()) {
@@ -141,8 +142,8 @@ pub struct OnAir {
     pub(crate) acknowledgement: Time,
     /// Half bits of every PPDU in addition to its PSDU, plus the term that makes the division round up.
     head: u64,
-    /// ⌈2⁶⁴ / half bits of a symbol⌉: a multiplication instead of a division for each PPDU. Exact while (half bits of the PPDU) ·
-    /// (half bits of a symbol) < 2⁶⁴ (Granlund and Montgomery 1994).
+    /// ⌈2⁶⁴ / half bits of a symbol⌉: a multiplication instead of a division for each PPDU. Exact while (half bits of the PPDU)
+    /// · (half bits of a symbol) < 2⁶⁴ (Granlund and Montgomery 1994).
     reciprocal: u64,
     symbol_ns: u64,
     /// Duration of preamble, signal extension, and announcement of the PPDU.
@@ -157,8 +158,8 @@ pub struct OnAir {
 }
 
 impl OnAir {
-    /// PPDUs of `mode` with `extra_bits` in addition to the PSDU, in symbols of `symbol` that carry `half_bits` / 2 bits each, after
-    /// `preamble` and before `extension`.
+    /// PPDUs of `mode` with `extra_bits` in addition to the PSDU, in symbols of `symbol` that carry `half_bits` / 2 bits each,
+    /// after `preamble` and before `extension`.
     pub(super) fn new(
         mode: Mode,
         extra_bits: u32,
@@ -197,8 +198,8 @@ impl OnAir {
         let tail_bits = if mode.ldpc { 0 } else { TAIL_BITS * encoders };
         let symbol = Time::from_ns(symbols.symbol_ns);
         let is_plain = match symbols.count {
-            Count::Whole => !symbols.in_steps_of_4_us,
-            Count::Segments { ldpc: false } => symbols.padding_us == 0,
+            SymbolCount::Whole => !symbols.in_steps_of_4_us,
+            SymbolCount::Segments { ldpc: false } => symbols.padding_us == 0,
             _ => false,
         };
         OnAir {

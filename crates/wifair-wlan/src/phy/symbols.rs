@@ -12,7 +12,7 @@ pub(super) const TAIL_BITS: u32 = 6;
 
 /// Rule by which symbols are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Count {
+pub(super) enum SymbolCount {
     /// Whole symbols.
     Whole,
     /// LDPC as in HT: the payload is not padded before it is encoded (19.3.11.7.5).
@@ -26,9 +26,9 @@ pub(super) enum Count {
 /// A mode's symbols.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Symbols {
-    pub count: Count,
-    /// Whether silence follows up to a multiple of 4 µs, as after the symbols with HT's and VHT's short guard interval (equations
-    /// 19-91 and 21-109).
+    pub count: SymbolCount,
+    /// Whether silence follows up to a multiple of 4 µs, as after the symbols with HT's and VHT's short guard interval
+    /// (equations 19-91 and 21-109).
     pub in_steps_of_4_us: bool,
     /// Nominal packet padding in µs.
     pub padding_us: u8,
@@ -56,8 +56,8 @@ impl End {
 }
 
 impl Symbols {
-    /// The data rate, to the nearest kbit/s: as the standard's tables have it, of `coded_bits` times the code rate, which need not
-    /// be whole.
+    /// The data rate, to the nearest kbit/s: as the standard's tables have it, of `coded_bits` times the code rate, which need
+    /// not be whole.
     pub(super) fn rate(&self) -> Rate {
         let bits = u64::from(self.coded_bits) * u64::from(self.code.data) * 1_000_000;
         let per = u64::from(self.code.coded) * self.symbol_ns;
@@ -73,13 +73,13 @@ impl Symbols {
     pub(super) fn most_bits(&self, duration: Time) -> Option<u64> {
         let end = self.last_within(duration.as_ns())?;
         match self.count {
-            Count::Whole | Count::Segments { ldpc: false } => Some(self.most_data_bits(end)),
-            Count::VhtLdpc | Count::Segments { ldpc: true } => {
+            SymbolCount::Whole | SymbolCount::Segments { ldpc: false } => Some(self.most_data_bits(end)),
+            SymbolCount::VhtLdpc | SymbolCount::Segments { ldpc: true } => {
                 let payload = self.most_data_bits(end);
                 let fits = !self.has_extra(payload, self.most_coded_bits(end));
                 if fits { Some(payload) } else { self.before(end).map(|end| self.most_data_bits(end)) }
             }
-            Count::HtLdpc => {
+            SymbolCount::HtLdpc => {
                 // Within a symbol, a PSDU that needs an extra one is longer than one that does not.
                 let coded = self.most_coded_bits(end);
                 let [mut fits, mut fails] =
@@ -111,17 +111,17 @@ impl Symbols {
     fn end(&self, bits: u64) -> End {
         let symbols = bits.div_ceil(u64::from(self.data_bits));
         match self.count {
-            Count::Whole => End::whole(symbols),
-            Count::HtLdpc => {
+            SymbolCount::Whole => End::whole(symbols),
+            SymbolCount::HtLdpc => {
                 let extra = self.has_extra(bits, symbols * u64::from(self.coded_bits));
                 End::whole(symbols + u64::from(extra))
             }
-            Count::VhtLdpc => {
+            SymbolCount::VhtLdpc => {
                 let end = End::whole(symbols);
                 let extra = self.has_extra(self.most_data_bits(end), self.most_coded_bits(end));
                 End::whole(symbols + u64::from(extra))
             }
-            Count::Segments { ldpc } => {
+            SymbolCount::Segments { ldpc } => {
                 let in_last = bits - (symbols - 1) * u64::from(self.data_bits);
                 let quarter = in_last.div_ceil(u64::from(self.code.data_of(self.segment_bits))).min(4);
                 let end = End { symbols, quarter };
@@ -137,7 +137,7 @@ impl Symbols {
 
     fn before(&self, end: End) -> Option<End> {
         match self.count {
-            Count::Segments { .. } if end.quarter > 1 => Some(End { quarter: end.quarter - 1, ..end }),
+            SymbolCount::Segments { .. } if end.quarter > 1 => Some(End { quarter: end.quarter - 1, ..end }),
             _ => (end.symbols > 1).then(|| End::whole(end.symbols - 1)),
         }
     }

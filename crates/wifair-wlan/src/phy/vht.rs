@@ -16,7 +16,7 @@ use super::channel::{Band, Capabilities, Operating, Requested, Setting, Waveform
 use super::keys::{BandKeys, BssKeys, Coding, LinkKeys};
 use super::mcs::{MCS, Mcs, training_fields};
 use super::mode::{Format, OnAir};
-use super::symbols::Count;
+use super::symbols::SymbolCount;
 
 /// Shown in lists of components.
 pub const INFO: Info = Info {
@@ -102,7 +102,7 @@ fn mode(setting: &Setting, mcs: u8, ldpc: bool) -> Option<OnAir> {
         subcarriers,
         segment_subcarriers: 0,
         symbol_ns: 3_200,
-        count: if ldpc { Count::VhtLdpc } else { Count::Whole },
+        count: if ldpc { SymbolCount::VhtLdpc } else { SymbolCount::Whole },
         padding_us: 0,
         // Non-HT preamble, VHT-SIG-A, VHT-STF, VHT-LTFs, VHT-SIG-B.
         preamble: Time::from_us(20 + 8 + 4 + 4 * training_fields(setting.streams) + 4),
@@ -110,8 +110,8 @@ fn mode(setting: &Setting, mcs: u8, ldpc: bool) -> Option<OnAir> {
     Some(setting.on_air(&wave, |_| encoders))
 }
 
-/// BCC encoders of a mode with `data_bits` a symbol (21.5). One of the tables' modes has more than its rate asks for, since its bits
-/// cannot be divided among fewer.
+/// BCC encoders of a mode with `data_bits` a symbol (21.5). One of the tables' modes has more than its rate asks for, since its
+/// bits cannot be divided among fewer.
 fn encoders(setting: &Setting, mcs: u8, data_bits: u32) -> u32 {
     match (setting.width_mhz, setting.streams, mcs) {
         (160, 4, 7) => 6,

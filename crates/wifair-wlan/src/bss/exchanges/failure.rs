@@ -3,8 +3,7 @@
 
 use wifair_core::Time;
 
-use super::Exchanges;
-use crate::bss::Event;
+use super::{Event, Exchanges};
 use crate::edcaf::Failure;
 use crate::exchange::{Captured, Collider, OngoingExchange, Phase, ReceptionOutcome};
 use crate::node::{EdcafId, LinkId};
@@ -30,7 +29,8 @@ impl Exchanges {
         None
     }
 
-    /// Handles an internal collision: a higher category of the node, or a beacon, transmits when the frame of `sender` would have.
+    /// Handles an internal collision: a higher category of the node, or a beacon, transmits when the frame of `sender` would
+    /// have.
     #[inline(never)]
     fn lose_internally(&mut self, sender: EdcafId, now: Time) {
         let counts = self.nodes.edca().is_none_or(|edca| edca.internal_collision_retry);
@@ -112,8 +112,8 @@ impl Exchanges {
         }
     }
 
-    /// Counts the failure of the exchange of `sender`, with a CTS or none, known to it at `known` after a timeout since `ended`.
-    /// Returns whether nothing of what is in service is left to send.
+    /// Counts the failure of the exchange of `sender`, with a CTS or none, known to it at `known` after a timeout since
+    /// `ended`. Returns whether nothing of what is in service is left to send.
     #[inline(always)]
     fn count_failure(&mut self, sender: EdcafId, has_cts: bool, ended: Time, known: Time) -> bool {
         let failure = self.nodes.fail(sender, has_cts, ended, known, &self.mac);
@@ -148,7 +148,7 @@ impl Exchanges {
 
     /// Handles the end of the frames of a collision, of the data frame captured from it, or of a beacon.
     #[inline(never)]
-    pub(in crate::bss) fn pass_collision(&mut self, now: Time) -> Option<Event> {
+    pub(crate) fn pass_collision(&mut self, now: Time) -> Option<Event> {
         match self.medium.phase() {
             Phase::Collision => {
                 self.end_collision(now);
@@ -287,7 +287,7 @@ impl Exchanges {
     /// Gives up what `sender` has in service and has reached its retry limit, MPDUs or a Block Ack Request.
     #[cold]
     #[inline(never)]
-    pub(in crate::bss) fn give_up(&mut self, sender: EdcafId, now: Time) {
+    pub(crate) fn give_up(&mut self, sender: EdcafId, now: Time) {
         self.meter_late_draws(sender);
         let link = self.nodes.edcaf(sender).link();
         let (is_left, prefetches) = (self.finish(sender, false, now), self.nodes.prefetches(sender));

@@ -26,7 +26,7 @@ fn block_ack_bytes(window: u32) -> u32 {
 
 impl Exchanges {
     /// What `sender` has transmitted in the exchange that goes on.
-    pub(in crate::bss) fn ppdu(&self, sender: EdcafId) -> Ppdu {
+    pub(crate) fn ppdu(&self, sender: EdcafId) -> Ppdu {
         let edcaf = self.nodes.edcaf(sender);
         if edcaf.serves_queue() {
             return *edcaf.ppdu();
@@ -80,7 +80,7 @@ impl Exchanges {
     }
 
     /// Maximum length of a PSDU for a link of `sender`, whose first frame starts when so much of a limited TXOP is `left`.
-    pub(in crate::bss) fn max_psdu_bytes(
+    pub(crate) fn max_psdu_bytes(
         &self,
         sender: EdcafId,
         link: LinkId,
@@ -146,7 +146,8 @@ impl Exchanges {
         }
     }
 
-    /// Duration of the shortest exchange that `sender` can start next, without RTS: with one MPDU, unless its PPDU is formed already.
+    /// Duration of the shortest exchange that `sender` can start next, without RTS: with one MPDU, unless its PPDU is formed
+    /// already.
     pub(super) fn shortest_exchange(&self, sender: EdcafId) -> Time {
         let edcaf = self.nodes.edcaf(sender);
         let link = edcaf.link();
@@ -173,7 +174,7 @@ impl Exchanges {
     }
 
     /// A SIFS and the Block Ack of a link of `sender`.
-    pub(in crate::bss) fn block_ack(&self, sender: EdcafId, link: LinkId) -> Time {
+    pub(crate) fn block_ack(&self, sender: EdcafId, link: LinkId) -> Time {
         let control = self.phy.control(&self.links[link.index()].on_air);
         let agreement = self.nodes.agreement(link, self.nodes.edcaf(sender).role().ac);
         self.phy.sifs + control.response(block_ack_bytes(agreement.map_or(1, |agreement| agreement.window)))
