@@ -2,7 +2,17 @@
 
 use wifair_core::{Ac, Class, FlowId, Packet, StationId};
 
-use super::queues::QueueId;
+/// A queue within a buffer, numbered by the scheme. Numbers should be dense: the buffer keeps a row for each up to the
+/// greatest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct QueueId(pub u32);
+
+impl QueueId {
+    /// Index into a `Vec` of queues.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// A packet that a scheme must place or refuse.
 ///

@@ -25,7 +25,7 @@ use std::ops;
 
 use wifair_core::{Ac, Class, FlowId, Packet, Rng, StationId};
 
-pub use arrival::{Arrival, Placed};
+pub use arrival::{Arrival, Placed, QueueId};
 pub use counters::Count;
 pub(crate) use counters::{Counted, PacketCounters};
 pub use dequeued::{DequeuedPacket, DequeuedSlot};
@@ -37,7 +37,7 @@ pub(crate) use lists::Lists;
 pub(crate) use observers::Observers;
 pub use observers::TxCompletion;
 pub use pools::{Filter, Pick, Pool};
-pub use queues::{QueueId, Queues};
+pub use queues::Queues;
 use slots::UNDECLARED;
 pub use slots::{QueuedPacket, SlotId};
 pub use stored_flows::StoredFlows;

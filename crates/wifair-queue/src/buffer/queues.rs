@@ -1,17 +1,6 @@
+use super::arrival::QueueId;
 use super::longest::Longest;
 use super::slots::{NONE, SlotId, Slots};
-
-/// A queue within a buffer, numbered by the scheme. Numbers should be dense: the buffer keeps a row for each up to the
-/// greatest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct QueueId(pub u32);
-
-impl QueueId {
-    /// Index into a `Vec` of queues.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// The queues into which a scheme has put packets, each in order of arrival, and their bytes.
 #[derive(Clone, Debug, Default)]
