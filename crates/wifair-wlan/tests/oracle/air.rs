@@ -292,6 +292,9 @@ impl Medium {
 
     fn note_given_up(&mut self) {
         for (from, node) in self.nodes.iter_mut().enumerate() {
+            if !node.has_given_up() {
+                continue; // nearly always, in a step of which there are very many
+            }
             self.record.given_up.extend(node.take_given_up().into_iter().map(|(to, mpdu)| GivenUp {
                 at: self.now,
                 from,

@@ -172,6 +172,10 @@ impl Node {
         self.contenders.iter().for_each(|contender| sum.add(&contender.events));
     }
 
+    pub fn has_given_up(&self) -> bool {
+        !self.given_up.is_empty()
+    }
+
     /// The MPDUs that this node has just given up, and their receivers.
     pub fn take_given_up(&mut self) -> Vec<(NodeId, Mpdu)> {
         std::mem::take(&mut self.given_up)
