@@ -51,8 +51,9 @@ def grown() -> tuple[Path, Path]:
     shutil.copytree(ROOT / "crates", copy / "crates", ignore=shutil.ignore_patterns("tests", "examples"))
     shutil.copytree(ROOT / "benches/engine", copy / "benches/engine", dirs_exist_ok=True)
     shutil.copy2(ROOT / "Cargo.lock", copy)
+    manifest = re.sub(r"\[profile\.dev\.package\.\S+\]\nopt-level = \d\n", "", (ROOT / "Cargo.toml").read_text())
     unoptimised = (f'[profile.dev.package."{crate.name}"]\nopt-level = 0\n' for crate in (copy / "crates").iterdir())
-    (copy / "Cargo.toml").write_text((ROOT / "Cargo.toml").read_text() + "".join(unoptimised))
+    (copy / "Cargo.toml").write_text(manifest + "".join(unoptimised))
     for kind, (copied, registry) in COPIED.items():
         folder = copy / KINDS[kind][1]
         text = pages.source(kind, copied).read_text().replace(f'name: "{copied}"', 'name: "scratch"')
