@@ -45,9 +45,10 @@ WHOLE = {
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """One process more than processors: the tests of the emulation and of the lab wait for real time."""
-    return (os.cpu_count() or 1) + 1
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One process per processor, and one more for tests of the emulation and of the lab, which wait for real time."""
+    waits = "not whole" not in config.option.markexpr
+    return (os.cpu_count() or 1) + waits
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
