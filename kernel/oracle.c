@@ -5,14 +5,19 @@
  *
  *   e NS STA HASH LEN TRUESIZE DSFIELD ID   a packet arrives for a station, whose queue is scheduled
  *   t NS STA                                the driver takes a packet of the station
- *   g NS US                                 the driver starts a round and takes one packet of the station whose turn it is; US is
- *                                           its estimated airtime, pending from then on
+ *   g NS                                    the driver starts a round and takes one packet of the station whose turn it is
  *   i NS                                    the driver takes packets, in turns, until there are none
- *   r NS STA TX RX                          airtime used by a station is registered; after a transmission its queue is scheduled
+ *   d NS EXTENT                             a driver with airtime queue limits takes packets: one turn (0), one round (1), or rounds
+ *                                           until one brings nothing (2)
+ *   f NS STA PACKETS                        the firmware fetches at most so many packets of a station
+ *   r NS STA TX RX                          airtime used by a station is registered; without airtime queue limits its queue is
+ *                                           scheduled after a transmission
  *   p NS STA US                             airtime is no longer pending
+ *   m NS STA FORMAT MCS STREAMS MHZ GI      the station's rate: format 0 to 3 for HT to EHT, guard interval in ns
+ *   a NS STA LEN VOICE                      the estimate for a packet to a station
  *
- * Answer: `x ID` per dropped packet, then `o ID DSFIELD STA` for the packet that leaves. Arguments: number of
- * queues, limit in packets, limit of memory in bytes, 1 if the driver has airtime queue limits. */
+ * Answer: `x ID` per dropped packet and `o ID DSFIELD STA US` for a packet that leaves, with the airtime that is pending from then on; for `a` the
+ * airtime. Arguments: number of queues, limit in packets, limit of memory in bytes, 1 if the driver has airtime queue limits. */
 #include "kernel.h"
 
 u64 script_ns;
@@ -39,8 +44,49 @@ struct ieee80211_sta {
 	int unused;
 };
 
+#include "taken-types.h"
+
+enum nl80211_band { NL80211_BAND_2GHZ, NL80211_BAND_60GHZ, NL80211_BAND_S1GHZ, NUM_NL80211_BANDS };
+enum { IEEE80211_RATE_MANDATORY_B = 1 };
+
+struct ieee80211_rate {
+	u32 flags;
+	u16 bitrate;
+};
+
+struct ieee80211_supported_band {
+	struct ieee80211_rate *bitrates;
+	int n_bitrates;
+};
+
+struct ieee80211_chanctx_conf {
+	struct {
+		struct {
+			u8 band;
+		} *chan;
+	} def;
+};
+
 struct ieee80211_vif {
-	int unused;
+	struct {
+		struct ieee80211_chanctx_conf *chanctx_conf;
+		u32 basic_rates;
+		bool use_short_preamble;
+	} bss_conf;
+};
+
+struct ieee80211_rx_status {
+	u8 enc_flags, encoding, bw, he_gi, rate_idx, nss, band;
+	struct {
+		u8 gi;
+	} eht;
+};
+
+struct ieee80211_tx_info {
+	u32 band, tx_time_est : 10;
+	struct {
+		struct ieee80211_tx_rate rates[4];
+	} status;
 };
 
 struct ieee80211_txq {
@@ -61,13 +107,12 @@ struct txq_info {
 
 struct wiphy {
 	bool features[2];
+	struct ieee80211_supported_band *bands[NUM_NL80211_BANDS];
 };
 
 struct ieee80211_hw {
 	struct wiphy *wiphy;
 };
-
-#include "taken-types.h"
 
 struct ieee80211_local {
 	struct ieee80211_hw hw;
@@ -93,6 +138,12 @@ struct sta_info {
 	struct airtime_info airtime[IEEE80211_NUM_ACS];
 	u16 airtime_weight;
 	struct ieee80211_sta sta;
+	struct {
+		struct {
+			struct ieee80211_tx_rate last_rate;
+			struct rate_info last_rate_info;
+		} tx_stats;
+	} deflink;
 };
 
 #define hw_to_local(of) container_of(of, struct ieee80211_local, hw)
@@ -108,8 +159,16 @@ static bool txq_has_queue(struct ieee80211_txq *txq)
 }
 
 #include "taken.h"
+#include "taken-rates.h"
+#include "airtime.c"
 
-static struct wiphy wiphy;
+/* An Ethernet header, which a driver that encapsulates packets itself has in front of them. */
+#define HEADER_BYTES 14
+
+static struct ieee80211_rate slowest = { .bitrate = 60 };
+static struct ieee80211_supported_band band = { .bitrates = &slowest, .n_bitrates = 1 };
+static struct wiphy wiphy = { .bands = { &band } };
+static struct ieee80211_vif vif;
 static struct ieee80211_local local;
 static struct ieee80211_sub_if_data sdata;
 static struct sta_info stations[STATIONS];
@@ -154,34 +213,91 @@ static struct sk_buff *by_codel(struct fq *fq, struct fq_tin *tin, struct fq_flo
 			     &txqi->cstats, length, arrived, drop, next_of_flow);
 }
 
+/* As ieee80211_tx_dequeue. */
 static bool take(struct txq_info *txqi)
 {
-	struct sk_buff *skb = fq_tin_dequeue(&local.fq, &txqi->tin, by_codel);
+	struct sta_info *sta = container_of(txqi->txq.sta, struct sta_info, sta);
+	struct ieee80211_tx_info info = {};
+	struct sk_buff *skb;
+	u32 airtime = 0;
 
+	if (!ieee80211_txq_airtime_check(&local.hw, &txqi->txq))
+		return false;
+	skb = fq_tin_dequeue(&local.fq, &txqi->tin, by_codel);
 	if (!skb)
 		return false;
-	printf("o %lu %u %d ", skb->id, skb->dsfield, (int)(txqi - txqs));
+	if (wiphy.features[NL80211_EXT_FEATURE_AQL])
+		airtime = ieee80211_calc_expected_tx_airtime(&local.hw, &vif, txqi->txq.sta, skb->len + HEADER_BYTES, true);
+	if (airtime) {
+		airtime = ieee80211_info_set_tx_time_est(&info, airtime);
+		ieee80211_sta_update_pending_airtime(&local, sta, BE, airtime, false);
+	}
+	printf("o %lu %u %d %u ", skb->id, skb->dsfield, (int)(txqi - txqs), airtime);
 	free(skb);
 	return true;
 }
 
-/* As drivers do: a round of turns, one packet of each station until one has left. */
-static bool round_of_turns(u32 airtime_us)
+/* A round of turns, one packet of each station until one has left. */
+static bool round_of_turns(void)
 {
 	struct ieee80211_txq *txq;
 
 	ieee80211_txq_schedule_start(&local.hw, BE);
 	while ((txq = ieee80211_next_txq(&local.hw, BE))) {
-		struct sta_info *sta = container_of(txq->sta, struct sta_info, sta);
 		bool taken = take(to_txq_info(txq));
 
-		if (taken)
-			ieee80211_sta_update_pending_airtime(&local, sta, BE, airtime_us, false);
 		__ieee80211_schedule_txq(&local.hw, txq, false);
 		if (taken)
 			return true;
 	}
 	return false;
+}
+
+/* As ath10k_mac_op_wake_tx_queue, ath10k_mac_tx_push_pending and mt76_txq_schedule. */
+static void drive(u32 extent)
+{
+	struct ieee80211_txq *txq;
+	int frames;
+
+	do {
+		frames = 0;
+		ieee80211_txq_schedule_start(&local.hw, BE);
+		while ((txq = ieee80211_next_txq(&local.hw, BE))) {
+			while (take(to_txq_info(txq)))
+				frames++;
+			__ieee80211_schedule_txq(&local.hw, txq, false);
+			if (extent == 0)
+				break;
+		}
+	} while (extent == 2 && frames);
+}
+
+/* As ath10k_htt_rx_tx_fetch_ind. */
+static void fetch(u32 sta, u32 packets)
+{
+	struct ieee80211_txq *txq = &txqs[sta].txq;
+
+	ieee80211_txq_schedule_start(&local.hw, BE);
+	if (ieee80211_txq_may_transmit(&local.hw, txq))
+		while (packets-- && take(&txqs[sta]))
+			;
+	__ieee80211_schedule_txq(&local.hw, txq, false);
+}
+
+static void set_rate(u32 sta, u32 format, u32 mcs, u32 streams, u32 mhz, u32 guard_ns)
+{
+	struct rate_info *info = &stations[sta].deflink.tx_stats.last_rate_info;
+	const u16 flags[] = { RATE_INFO_FLAGS_MCS, RATE_INFO_FLAGS_VHT_MCS, RATE_INFO_FLAGS_HE_MCS, RATE_INFO_FLAGS_EHT_MCS };
+
+	*info = (struct rate_info){
+		.flags = flags[format] | (guard_ns == 400 ? RATE_INFO_FLAGS_SHORT_GI : 0),
+		.mcs = mcs,
+		.nss = streams,
+		.bw = mhz == 20 ? RATE_INFO_BW_20 : mhz == 40 ? RATE_INFO_BW_40 : mhz == 80 ? RATE_INFO_BW_80 :
+		      mhz == 160 ? RATE_INFO_BW_160 : RATE_INFO_BW_320,
+		.he_gi = guard_ns / 800 / 2,
+		.eht_gi = guard_ns / 800 / 2,
+	};
 }
 
 static void start(int queues, int packets, u32 bytes, bool aql)
@@ -221,6 +337,7 @@ static void start(int queues, int packets, u32 bytes, bool aql)
 		codel_stats_init(&txqs[i].cstats);
 		INIT_LIST_HEAD(&txqs[i].schedule_order);
 		txqs[i].txq.sta = &sta->sta;
+		txqs[i].txq.vif = &vif;
 		txqs[i].txq.ac = BE;
 	}
 }
@@ -235,7 +352,7 @@ int main(int count, char **words)
 	start(atoi(words[1]), atoi(words[2]), atoi(words[3]), atoi(words[4]));
 	while (scanf(" %c %lu", &operation, &script_ns) == 2) {
 		sta = 0;
-		if (operation != 'g' && operation != 'i' && (scanf("%u", &sta) != 1 || sta >= STATIONS))
+		if (operation != 'g' && operation != 'i' && operation != 'd' && (scanf("%u", &sta) != 1 || sta >= STATIONS))
 			return 2;
 		if (operation == 'e') {
 			struct sk_buff *skb = calloc(1, sizeof(*skb));
@@ -261,21 +378,43 @@ int main(int count, char **words)
 		} else if (operation == 't') {
 			take(&txqs[sta]);
 		} else if (operation == 'g') {
-			u32 us;
-
-			if (scanf("%u", &us) != 1)
-				return 2;
-			round_of_turns(us);
+			round_of_turns();
 		} else if (operation == 'i') {
-			while (round_of_turns(0))
+			while (round_of_turns())
 				;
+		} else if (operation == 'd') {
+			u32 extent;
+
+			if (scanf("%u", &extent) != 1)
+				return 2;
+			drive(extent);
+		} else if (operation == 'f') {
+			u32 packets;
+
+			if (scanf("%u", &packets) != 1)
+				return 2;
+			fetch(sta, packets);
+		} else if (operation == 'm') {
+			u32 rate[5];
+
+			if (scanf("%u %u %u %u %u", rate, rate + 1, rate + 2, rate + 3, rate + 4) != 5)
+				return 2;
+			set_rate(sta, rate[0], rate[1], rate[2], rate[3], rate[4]);
+		} else if (operation == 'a') {
+			u32 length, voice, airtime;
+			struct ieee80211_tx_info info = {};
+
+			if (scanf("%u %u", &length, &voice) != 2)
+				return 2;
+			airtime = ieee80211_calc_expected_tx_airtime(&local.hw, &vif, txqs[sta].txq.sta, length, !voice);
+			printf("%u", airtime ? ieee80211_info_set_tx_time_est(&info, airtime) : 0);
 		} else if (operation == 'r') {
 			u32 tx, rx;
 
 			if (scanf("%u %u", &tx, &rx) != 2)
 				return 2;
 			ieee80211_sta_register_airtime(&stations[sta].sta, 0, tx, rx);
-			if (tx)
+			if (tx && !wiphy.features[NL80211_EXT_FEATURE_AQL])
 				__ieee80211_schedule_txq(&local.hw, &txqs[sta].txq, false);
 		} else if (operation == 'p') {
 			u32 us;

@@ -32,12 +32,6 @@ if is_off strict; then # the first drop when the interval is over, not a tick la
 fi
 # How long a station stays active, in µs or in ticks of 4 ms, as Debian's kernels have it.
 if is_off jiffies; then flags="$flags -DHZ=1000000ULL"; else flags="$flags -DHZ=250ULL"; fi
-if is_off aql-less-pending; then # the deficit alone
-	change taken.h 'deficit - atomic_read(&air_info->aql_tx_pending)' 'deficit'
-fi
-if is_off aql-per-phy; then # rounds start whatever is pending
-	change taken.h 'return atomic_read(&local->aql_ac_pending_airtime[ac]) < aql_limit;' '(void)aql_limit; return true;'
-fi
 if is_off refused; then # a queue whose first packet is dropped at its arrival does not stay in the list
 	flags="$flags -DFORGET_REFUSED"
 fi

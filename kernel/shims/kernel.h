@@ -12,11 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
+typedef int8_t s8;
 typedef int32_t s32;
 typedef int64_t s64;
 typedef s64 ktime_t;
@@ -28,6 +30,13 @@ typedef int spinlock_t;
 #define NSEC_PER_USEC 1000ULL
 #define NSEC_PER_MSEC 1000000ULL
 #define EXPORT_SYMBOL(name)
+#define EXPORT_SYMBOL_GPL(name)
+#define __packed __attribute__((packed))
+#define DIV_ROUND_UP(a, by) (((a) + (by) - 1) / (by))
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+#define rcu_dereference(pointer) (pointer)
+/* Of channels of 5 and 10 MHz: Linux 6.1. */
+#define ieee80211_chandef_get_shift(chandef) 0
 #define likely(condition) (condition)
 #define unlikely(condition) (condition)
 #define typecheck(type, value) 1

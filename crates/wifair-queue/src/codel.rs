@@ -1,5 +1,7 @@
 //! Controlled delay (CoDel, RFC 8289): decides when to signal congestion from the sojourn times of packets at a queue's head.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use wifair_core::Time;
 
 use crate::buffer::{Buffer, DequeuedPacket, QueueId, SlotId};
@@ -18,6 +20,32 @@ pub(crate) struct CodelSettings {
     pub spared_bytes: u32,
     /// How congestion is signalled to senders.
     pub signal: Signal,
+    pub arithmetic: Arithmetic,
+}
+
+/// How times and square roots are computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arithmetic {
+    /// In nanoseconds, with the square root of the RFC's control law.
+    #[default]
+    Exact,
+    /// As Linux computes them (`include/net/codel.h`, `codel_impl.h`): the clock counts 1,024 ns, the reciprocal of the
+    /// square root has 16 bits and improves by a Newton step per signal, and the interval has to be exceeded.
+    Linux,
+}
+
+/// The tick of CoDel's clock in Linux.
+const TICK_NS: u64 = 1_024;
+
+impl Arithmetic {
+    /// A time on CoDel's clock.
+    pub fn clock(self, time: Time) -> Time {
+        match self {
+            Arithmetic::Exact => time,
+            Arithmetic::Linux => Time::from_ns(time.as_ns() / TICK_NS * TICK_NS),
+        }
+    }
 }
 
 /// The state of CoDel at one queue. Names follow the RFC, with `signalling` for its dropping state.
@@ -32,6 +60,8 @@ pub(crate) struct Codel {
     /// Value of `count` when signalling began.
     last_count: u32,
     signalling: bool,
+    /// The reciprocal of the square root of `count`, in units of 1/65,536; with [`Arithmetic::Linux`].
+    reciprocal_root: u16,
 }
 
 /// CoDel's decision about the packet at the head.
@@ -55,7 +85,7 @@ impl Codel {
     pub fn judge(&mut self, head: Head, now: Time, settings: &CodelSettings) -> Verdict {
         let above = self.is_above(Some(head), now, settings);
         if self.signalling && above {
-            self.judge_when_due(now)
+            self.judge_when_due(now, settings)
         } else if self.signalling {
             self.signalling = false;
             Verdict::Send
@@ -83,7 +113,7 @@ impl Codel {
             Verdict::Send
         } else if above {
             self.next = self.law(self.next, settings);
-            self.judge_when_due(now)
+            self.judge_when_due(now, settings)
         } else {
             self.signalling = false;
             Verdict::Send
@@ -101,12 +131,23 @@ impl Codel {
         self.count = self.count.saturating_add(packets);
     }
 
-    fn judge_when_due(&mut self, now: Time) -> Verdict {
+    fn judge_when_due(&mut self, now: Time, settings: &CodelSettings) -> Verdict {
         if now < self.next {
             return Verdict::Send;
         }
         self.count = self.count.saturating_add(1);
+        if settings.arithmetic == Arithmetic::Linux {
+            self.improve_root();
+        }
         Verdict::Signal
+    }
+
+    /// A Newton step towards the reciprocal root of `count`: x (3 - count x²) / 2, in the kernel's fixed point.
+    fn improve_root(&mut self) {
+        let root = u64::from(self.reciprocal_root) << 16;
+        let square = (root * root) >> 32;
+        let rest = (3u64 << 32).wrapping_sub(u64::from(self.count) * square) >> 2;
+        self.reciprocal_root = (rest.wrapping_mul(root) >> 31 >> 16) as u16;
     }
 
     /// Whether the sojourn time has exceeded the target for an interval.
@@ -115,6 +156,9 @@ impl Codel {
             Some(head) if head.waited >= settings.target && head.bytes_behind > settings.spared_bytes => {
                 if self.first_above == Time::ZERO {
                     self.first_above = now + settings.interval;
+                    if settings.arithmetic == Arithmetic::Linux {
+                        self.first_above += Time::from_ns(TICK_NS);
+                    }
                     return false;
                 }
                 now >= self.first_above
@@ -130,7 +174,14 @@ impl Codel {
     fn begin(&mut self, now: Time, settings: &CodelSettings) {
         let since = self.count.wrapping_sub(self.last_count);
         let is_recent = now < self.next + settings.interval * 16;
-        self.count = if since > 1 && is_recent { since } else { 1 };
+        let goes_on = since > 1 && is_recent;
+        self.count = if goes_on { since } else { 1 };
+        if settings.arithmetic == Arithmetic::Linux {
+            match goes_on {
+                true => self.improve_root(),
+                false => self.reciprocal_root = u16::MAX,
+            }
+        }
         self.last_count = self.count;
         self.next = self.law(now, settings);
         self.signalling = true;
@@ -138,8 +189,16 @@ impl Codel {
 
     /// The control law: the next signal is due an interval divided by the square root of `count` after `from`.
     fn law(&self, from: Time, settings: &CodelSettings) -> Time {
-        let ns = settings.interval.as_ns() as f64 / libm::sqrt(f64::from(self.count));
-        from + Time::from_ns(ns as u64)
+        let ns = match settings.arithmetic {
+            Arithmetic::Exact => {
+                (settings.interval.as_ns() as f64 / libm::sqrt(f64::from(self.count))) as u64
+            }
+            Arithmetic::Linux => {
+                let ticks = settings.interval.as_ns() / TICK_NS;
+                ((ticks * u64::from(self.reciprocal_root)) >> 16) * TICK_NS
+            }
+        };
+        from + Time::from_ns(ns)
     }
 }
 
@@ -155,9 +214,11 @@ pub(crate) fn release(
     now: Time,
     first: impl Fn(&Buffer) -> Option<SlotId>,
 ) -> Option<DequeuedPacket> {
+    let arithmetic = settings.arithmetic;
+    let now = arithmetic.clock(now);
     let head = |slot: SlotId, buffer: &Buffer| {
         let bytes_behind = buffer.queues().bytes(queue) - buffer[slot].packet.ip_bytes();
-        Head { waited: now - buffer[slot].enqueued_at, bytes_behind }
+        Head { waited: now - arithmetic.clock(buffer[slot].enqueued_at), bytes_behind }
     };
     let Some(mut slot) = first(buffer) else {
         if buffer.queues().first(queue).is_none() {
@@ -195,6 +256,7 @@ mod tests {
         interval: Time::from_ms(100),
         spared_bytes: 1514,
         signal: Signal::Drop,
+        arithmetic: Arithmetic::Exact,
     };
 
     /// Polls once per millisecond with packets that have waited for `waited`; returns the times of the signals in ns.

@@ -31,6 +31,9 @@ pub(crate) struct FairQueueSettings {
     /// Whether CoDel counts overflow drops as signals.
     pub overflow_counts: bool,
     pub ack_filter: AckFilter,
+    /// Whether the lists are Linux's in two details that hardly matter: of tins' fallback queues of equal length the one that
+    /// was filled last is shortened, and a queue stays in its list if its only packet is dropped on arrival.
+    pub as_linux: bool,
 }
 
 /// A user of the queues, numbered from 0. The queues of each tin take turns among themselves.
@@ -54,6 +57,9 @@ pub(crate) struct FairQueue {
     tins: Vec<u32>,
     /// By queue.
     codels: Vec<Codel>,
+    /// By tin: the number of the filling of its fallback queue, from 1; with `as_linux`.
+    filled: Vec<u64>,
+    fillings: u64,
 }
 
 impl FairQueue {
@@ -65,6 +71,8 @@ impl FairQueue {
             backlogs: Vec::new(),
             tins: vec![NO_TIN; settings.buckets as usize],
             codels: vec![Codel::default(); settings.buckets as usize],
+            filled: Vec::new(),
+            fillings: 0,
             settings,
         }
     }
@@ -79,6 +87,7 @@ impl FairQueue {
         let queues = self.settings.buckets as usize + tins;
         self.turns.resize(tins, Turns::EMPTY);
         self.backlogs.resize(tins, 0);
+        self.filled.resize(tins, 0);
         self.tins.resize(queues, NO_TIN);
         self.codels.resize(queues, Codel::default());
     }
@@ -92,7 +101,7 @@ impl FairQueue {
         let hash = self.hash.get_or_insert_with(|| FlowHash::new(cx.rng));
         let bucket = hash.bucket(&arrival.packet().tuple, buckets);
         let user = self.tins[bucket as usize];
-        QueueId(if user == NO_TIN || user as usize == tin { bucket } else { buckets + tin as u32 })
+        if user == NO_TIN || user as usize == tin { QueueId(bucket) } else { self.fallback(tin) }
     }
 
     /// Packets queued for a tin.
@@ -107,7 +116,17 @@ impl FairQueue {
         if let Some(left) = filter_queue(&arrival, queue, self.settings.ack_filter, buffer) {
             self.backlogs[self.tins[left.index()] as usize] -= 1;
         }
+        if self.settings.as_linux
+            && queue.0 >= self.settings.buckets
+            && buffer.queues().first(queue).is_none()
+        {
+            self.fillings += 1;
+            self.filled[tin] = self.fillings;
+        }
         if self.lacks_room(&arrival, buffer) && !self.make_room(&arrival, queue, buffer) {
+            if self.settings.as_linux && self.robin.arrive(&mut self.turns[tin], queue.0) {
+                self.tins[queue.index()] = tin as u32;
+            }
             return buffer.refuse(arrival, Refusal::TailDrop);
         }
         let placed = buffer.append(arrival.to_queue(queue));
@@ -129,7 +148,7 @@ impl FairQueue {
     fn make_room(&mut self, arrival: &Arrival, queue: QueueId, buffer: &mut Buffer) -> bool {
         let arriving = (queue, arrival.packet().ip_bytes());
         while self.lacks_room(arrival, buffer) {
-            match longest(buffer, Some(arriving)) {
+            match self.longest(buffer, Some(arriving)) {
                 Some(longest) if self.drop_from(longest, Some(arriving), buffer) => {}
                 _ => return false,
             }
@@ -173,7 +192,7 @@ impl FairQueue {
     /// Drops the excess over a lowered limit, as for an arrival.
     pub fn evict_excess(&mut self, buffer: &mut Buffer) {
         while buffer.excess() > 0 {
-            let longest = longest(buffer, None).expect("the excess is queued");
+            let longest = self.longest(buffer, None).expect("the excess is queued");
             self.drop_from(longest, None, buffer);
         }
     }
@@ -252,13 +271,27 @@ impl FairQueue {
             }
         }
     }
-}
 
-/// The queue with the most bytes, counting an arrival in its queue; on a tie, the one with the smallest number.
-fn longest(buffer: &mut Buffer, arriving: Option<(QueueId, u32)>) -> Option<QueueId> {
-    let queued = buffer.longest_queue().map(|queue| (queue, buffer.queues().bytes(queue)));
-    let joined = arriving.map(|(to, bytes)| (to, buffer.queues().bytes(to) + bytes));
-    let most =
-        queued.into_iter().chain(joined).max_by_key(|&(queue, bytes)| (bytes, std::cmp::Reverse(queue)));
-    most.map(|(queue, _)| queue)
+    /// The queue with the most bytes, counting an arrival in its queue; on a tie, the one with the smallest number.
+    fn longest(&self, buffer: &mut Buffer, arriving: Option<(QueueId, u32)>) -> Option<QueueId> {
+        let queued = buffer.longest_queue().map(|queue| (queue, buffer.queues().bytes(queue)));
+        let joined = arriving.map(|(to, bytes)| (to, buffer.queues().bytes(to) + bytes));
+        let most =
+            queued.into_iter().chain(joined).max_by_key(|&(queue, bytes)| (bytes, std::cmp::Reverse(queue)));
+        let (queue, most) = most?;
+        if !self.settings.as_linux || queue.0 < self.settings.buckets {
+            return Some(queue);
+        }
+        let bytes_of = |queue: QueueId| {
+            buffer.queues().bytes(queue)
+                + arriving.filter(|(to, _)| *to == queue).map_or(0, |(_, bytes)| bytes)
+        };
+        let fallbacks = (0..self.filled.len()).map(|tin| (tin, self.fallback(tin)));
+        let longest = fallbacks.filter(|&(_, queue)| bytes_of(queue) == most);
+        longest.max_by_key(|&(tin, _)| self.filled[tin]).map(|(_, queue)| queue)
+    }
+
+    fn fallback(&self, tin: Tin) -> QueueId {
+        QueueId(self.settings.buckets + tin as u32)
+    }
 }

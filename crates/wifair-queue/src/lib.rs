@@ -48,6 +48,6 @@ pub use schemes::SchemeSpec;
 pub use snapshot::{FlowLedger, Ledger, TxQueueSnapshot};
 pub use tx_queue::{LoweredLimit, TxQueue, TxQueueSpec};
 pub use words::{
-    Direction, Eviction, Exchange, Grant, Link, MpduOutcome, Outcome, Reception, Refusal, StationLimit,
-    Transmission, TransmittedMpdu,
+    Direction, Eviction, Exchange, Extent, Grant, Link, MpduOutcome, Outcome, Reception, Refusal, Rounds,
+    StationLimit, Transmission, TransmittedMpdu,
 };

@@ -346,7 +346,7 @@ impl TxQueue {
     #[inline(never)]
     fn dequeue_generally(&mut self, grant: &Grant, now: Time, view: View) -> Option<DequeuedSlot<'_>> {
         self.buffer.fifo_mut().advance(now);
-        if self.buffer.is_empty() {
+        if self.buffer.is_empty() && (grant.rounds.is_none() || !self.arbitrates()) {
             return None;
         }
         if self.shortcuts.release_head {

@@ -53,12 +53,21 @@ pub struct Grant<'a> {
     pub gathers: bool,
     /// The stations that have so much pending below the buffer that they may get no more for now.
     pub station_limit: Option<StationLimit<'a>>,
+    /// If the driver serves stations in rounds of turns, as drivers with airtime queue limits do: the limit under which a round
+    /// may start. The driver asks until it gets nothing.
+    pub rounds: Option<Rounds>,
 }
 
 impl Grant<'_> {
     /// Permission to send any best-effort packet.
-    pub const ANY: Grant<'static> =
-        Grant { ac: Ac::BestEffort, station: None, max_bytes: u32::MAX, gathers: false, station_limit: None };
+    pub const ANY: Grant<'static> = Grant {
+        ac: Ac::BestEffort,
+        station: None,
+        max_bytes: u32::MAX,
+        gathers: false,
+        station_limit: None,
+        rounds: None,
+    };
 
     /// Whether any packet may go.
     #[inline(always)]
@@ -72,6 +81,45 @@ impl Grant<'_> {
         self.station.is_none_or(|only| only == station)
             && self.station_limit.is_none_or(|limit| limit.admits(station))
     }
+
+    /// Airtime pending below the buffer for a station; zero without airtime queue limits.
+    #[inline]
+    pub fn pending(&self, station: StationId) -> Time {
+        let of = |limit: StationLimit| limit.pending.get(station.index()).copied();
+        if self.rounds.is_some() { self.station_limit.and_then(of).unwrap_or(Time::ZERO) } else { Time::ZERO }
+    }
+}
+
+/// The limit of an access category's pending airtime, over all stations, from which on no round of turns starts (Linux,
+/// `ieee80211_txq_schedule_airtime_check`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rounds {
+    /// The airtime pending in the category.
+    pub pending: Time,
+    /// Limit with one active station.
+    pub first: Time,
+    /// What each further active station adds.
+    pub further: Time,
+    /// How many turns the driver takes on this occasion.
+    pub extent: Extent,
+}
+
+impl Rounds {
+    /// Whether a round may start with that many active stations.
+    pub fn may_start(&self, active: usize) -> bool {
+        active == 0 || self.pending < self.first + self.further * (active as u64 - 1)
+    }
+}
+
+/// How many turns a driver takes when it has an occasion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// One turn.
+    Turn,
+    /// One round: a turn of each station that may get packets.
+    Round,
+    /// Rounds, until one brings nothing.
+    Rounds,
 }
 
 /// Amount pending below the buffer per station, and its limit: airtime, under airtime queue limits (AQL).

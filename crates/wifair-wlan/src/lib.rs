@@ -32,7 +32,10 @@ mod spec;
 mod transmission;
 mod wheel;
 
-pub use aggregation::{AggregationSpec, Ath9kSpec, Fill, FirmwareSpec, HardwareSpec, IdealSpec, Requests};
+pub use aggregation::{
+    AggregationSpec, Ath9kSpec, Ath10kSpec, Fill, FirmwareSpec, HardwareSpec, IdealSpec, Kernel, Requests,
+    expected_airtime,
+};
 pub use beacons::BeaconsSpec;
 pub use bss::access::{ChannelAccess, Turn};
 pub use bss::{Bss, Delivery, Output};

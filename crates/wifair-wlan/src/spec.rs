@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Ac, Class, SpecError, StationId};
 use wifair_queue::{FlowsSpec, LimitSpec, LoweredLimit, SchemeSpec, TxQueueSpec};
 
-use crate::aggregation::{self, Fill, Hardware, HardwareSpec};
+use crate::aggregation::{self, Fill, Hardware, HardwareSpec, Kernel};
 use crate::channel::{ChannelSpec, FrameErrorRate};
 use crate::check;
 use crate::edca::{Categories, EdcaSpec, key};
@@ -57,6 +57,8 @@ pub struct ApSpec {
     pub flows: FlowsSpec,
     /// Driver and hardware queues between the AP's ports and the medium, on links that aggregate.
     pub hardware: HardwareSpec,
+    /// Version of Linux whose rules `hardware` follows: 6.1 or 6.12.
+    pub kernel: Kernel,
     /// Position in metres: `[x, y]`.
     pub position_m: [f64; 2],
 }
@@ -366,7 +368,7 @@ impl BssSpec {
         }
         let spec = self.mac.aggregation.clone().unwrap_or_default();
         let rules = spec.rules(mac.retry_limit_short, &self.phy, phy, "mac.aggregation")?;
-        let hardware = self.ap.hardware.rules(rules.driver_queue, "ap.hardware")?;
+        let hardware = self.ap.hardware.rules(rules.driver_queue, self.ap.kernel, "ap.hardware")?;
         for ac in RANKS {
             self.check_driver_queue(&self.port(0, Some(ac)).scheme)?;
         }

@@ -2,81 +2,25 @@
 //! Drives the kernel's queues and wifair's scheme `mac80211` with the same random operations and compares what leaves and what
 //! is dropped at each step.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+mod oracle;
+mod shares;
 
+use oracle::{Effect, Kernel};
 use wifair_core::{
     Ac, ConnectionId, Ecn, FiveTuple, FlowId, Packet, Rate, Rng, SackBlocks, StationId, TCP, TcpFlags, Time,
 };
 use wifair_queue::{
-    Departure, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Reception, StationLimit, TxQueue,
-    TxQueueSpec, View,
+    Departure, Exchange, Extent, Flows, FlowsSpec, Grant, Link, Outcome, Reception, Rounds, StationLimit,
+    TxQueue, TxQueueSpec, View,
 };
+use wifair_wlan::{Format, Kernel as Version, Mode, expected_airtime};
 
 const STATIONS: usize = 8;
 const LINKS: [Link; STATIONS] = [Link { rate: Rate::from_kbps(54_000) }; STATIONS];
+/// What the driver of the kernel's side has in front of an IP packet.
+const ETHERNET_BYTES: u32 = 14;
 /// CoDel's clock tick in the kernel.
 const TICK_NS: u64 = 1_024;
-
-/// The kernel's queues in a process.
-struct Kernel {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-}
-
-/// What an operation did: connections of dropped packets, and the packet that left with its station.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Effect {
-    dropped: Vec<u32>,
-    left: Option<(u32, bool, u16)>,
-}
-
-impl Kernel {
-    fn start(oracle: &str, setting: &Setting) -> Kernel {
-        let limits = [setting.queues, setting.packets, setting.bytes].map(|limit| limit.to_string());
-        let mut child = Command::new(oracle)
-            .args(limits)
-            .arg(u8::from(setting.aql.is_some()).to_string())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap_or_else(|error| panic!("{oracle}: {error}"));
-        let input = child.stdin.take().unwrap();
-        let output = BufReader::new(child.stdout.take().unwrap());
-        Kernel { child, input, output }
-    }
-
-    fn ask(&mut self, line: &str) -> String {
-        writeln!(self.input, "{line}").expect("the oracle takes the operation");
-        let mut answer = String::new();
-        self.output.read_line(&mut answer).unwrap();
-        assert!(answer.ends_with('\n'), "the oracle has ended at: {line}");
-        answer
-    }
-
-    fn effect(&mut self, line: &str) -> Effect {
-        let answer = self.ask(line);
-        let mut words = answer.split_whitespace();
-        let mut effect = Effect::default();
-        while let Some(kind) = words.next() {
-            let mut number = || words.next().unwrap().parse::<u32>().unwrap();
-            match kind {
-                "x" => effect.dropped.push(number()),
-                "o" => effect.left = Some((number(), number() == 3, number() as u16)),
-                _ => panic!("unknown answer {answer}"),
-            }
-        }
-        effect
-    }
-}
-
-impl Drop for Kernel {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 /// What one comparison varies.
 #[derive(Clone, Copy)]
@@ -95,10 +39,16 @@ struct Setting {
     turns: bool,
     /// Bytes of kernel memory per packet in addition to its length.
     truesize: u32,
-    /// Airtime queue limits; the unit in µs in which the kernel's side counts what is pending.
-    aql: Option<u32>,
+    /// Airtime queue limits: drivers take turns and rounds.
+    aql: bool,
     /// Lengths of packets: with `false` all differ, so that no two queues are equally long for long.
     equal_lengths: bool,
+}
+
+impl Setting {
+    fn start(&self, oracle: &str) -> Kernel {
+        Kernel::start(oracle, [self.queues, self.packets, self.bytes], self.aql)
+    }
 }
 
 /// wifair's queue and all that a step needs to know of it.
@@ -109,13 +59,9 @@ struct Wifair {
 }
 
 impl Wifair {
-    fn start(setting: &Setting, seed: u64, exact: bool) -> Wifair {
-        // The kernel's target and interval in whole ticks; with a clock in ns, as they are.
-        let whole =
-            |ms: u64| if exact { ms as f64 } else { (ms * 1_000_000 / TICK_NS * TICK_NS) as f64 / 1e6 };
+    fn start(setting: &Setting, seed: u64, arithmetic: &str) -> Wifair {
         let scheme = serde_json::json!({
-            "name": "mac80211", "queues": setting.queues, "limit_bytes": setting.bytes,
-            "target_ms": whole(20), "interval_ms": whole(100),
+            "name": "mac80211", "queues": setting.queues, "limit_bytes": setting.bytes, "arithmetic": arithmetic,
         });
         let scheme = serde_json::from_value(scheme).unwrap();
         let spec = TxQueueSpec { limit_packets: setting.packets, scheme, ..TxQueueSpec::default() };
@@ -147,6 +93,7 @@ struct Sent {
     departure: Departure,
     ends: Time,
     airtime: Time,
+    pending: Time,
 }
 
 /// Both sides, and what is on the air.
@@ -156,6 +103,8 @@ struct Pair {
     setting: Setting,
     now: Time,
     sent: Vec<Sent>,
+    modes: [Mode; STATIONS],
+    version: Version,
     counts: Counts,
 }
 
@@ -182,11 +131,6 @@ impl Pair {
         self.now.as_ns()
     }
 
-    /// Airtime as the kernel's side counts it while it is pending.
-    fn counted(&self, us: u32) -> u32 {
-        self.setting.aql.map_or(us, |unit| us / unit * unit)
-    }
-
     fn arrive(&mut self, id: u32, rng: &mut Rng) -> (String, Effect, Effect) {
         let flow = rng.below(self.setting.flows);
         let station = flow % STATIONS as u32;
@@ -208,7 +152,7 @@ impl Pair {
             ..Packet::default()
         };
         let packet = if flow % 3 == 0 { packet.with_ecn(Ecn::Ect0) } else { packet };
-        if self.wifair.queue.is_empty() && self.sent.is_empty() {
+        if self.wifair.queue.is_empty() && self.sent.is_empty() && !self.setting.aql {
             let line = format!("i {}", self.ns());
             let idle = self.kernel.effect(&line);
             assert_eq!(idle, Effect::default(), "nothing is queued");
@@ -227,7 +171,7 @@ impl Pair {
             self.now,
             || view,
         );
-        let wifair = Effect { dropped: self.freed(), left: None };
+        let wifair = Effect { dropped: self.freed(), left: vec![] };
         self.counts.arrivals += 1;
         self.counts.by_overflow += wifair.dropped.len() as u64;
         (line, kernel, wifair)
@@ -240,50 +184,90 @@ impl Pair {
     }
 
     fn take(&mut self, rng: &mut Rng) -> (String, Effect, Effect) {
-        let mut pending = [Time::ZERO; STATIONS];
-        for sent in &self.sent {
-            pending[sent.departure.station.index()] += sent.airtime;
+        if self.setting.aql {
+            return self.take_by_rounds(rng);
         }
-        // wifair's rule: 5 ms per station, 12 ms while all have less than 24 ms.
-        let total = pending.iter().fold(Time::ZERO, |sum, each| sum + *each);
-        let below = Time::from_ms(if total < Time::from_ms(24) { 12 } else { 5 });
-        let station_limit = self.setting.aql.map(|_| StationLimit { pending: &pending, below });
-        let us = 20 + rng.below(3_000);
         let (line, grant) = if self.setting.turns {
-            (format!("g {} {}", self.ns(), self.counted(us)), Grant { station_limit, ..Grant::ANY })
+            (format!("g {}", self.ns()), Grant::ANY)
         } else {
             let station = rng.below(STATIONS as u32) as u16;
             (format!("t {} {station}", self.ns()), Grant { station: Some(StationId(station)), ..Grant::ANY })
         };
-        let airtime = Time::from_us(us.into());
+        let us = 20 + rng.below(3_000);
         if self.wifair.queue.is_empty() {
             return (line, Effect::default(), Effect::default()); // neither is asked
         }
         let kernel = self.kernel.effect(&line);
-        let view = View { flows: &self.wifair.flows, links: &LINKS };
-        let departure = self.wifair.queue.dequeue(&grant, self.now, || view).map(Departure::from);
-        let dropped = self.freed();
-        let left = departure.as_ref().map(|departure| {
-            let packet = &departure.packet;
-            (packet.connection.slot() as u32, packet.ecn() == Ecn::Ce, departure.station.0)
-        });
-        self.counts.by_codel += dropped.len() as u64;
-        self.counts.left += u64::from(left.is_some());
-        self.counts.marked += u64::from(left.is_some_and(|(_, marked, _)| marked));
-        if let Some(departure) = departure {
-            self.sent.push(Sent { departure, ends: self.now + airtime, airtime });
+        let mut left = vec![];
+        if let Some(packet) = self.dequeue(&grant, Time::from_us(us.into()), Time::ZERO) {
+            left.push(packet);
         }
+        let dropped = self.freed();
+        self.counts.by_codel += dropped.len() as u64;
         (line, kernel, Effect { dropped, left })
+    }
+
+    /// wifair's rules of a driver with airtime queue limits.
+    fn take_by_rounds(&mut self, rng: &mut Rng) -> (String, Effect, Effect) {
+        let extent = [Extent::Turn, Extent::Round, Extent::Rounds][rng.below(3) as usize];
+        let line = format!("d {} {}", self.ns(), extent as u8);
+        let kernel = self.kernel.effect(&line);
+        let mut left = vec![];
+        loop {
+            let mut pending = [Time::ZERO; STATIONS];
+            for sent in &self.sent {
+                pending[sent.departure.station.index()] += sent.pending;
+            }
+            let total = pending.iter().fold(Time::ZERO, |sum, each| sum + *each);
+            let (first, further) = (Time::from_ms(12), Time::from_us(2_500));
+            let below = Time::from_ms(if total < Time::from_ms(24) { 12 } else { 5 });
+            let grant = Grant {
+                station_limit: Some(StationLimit { pending: &pending, below }),
+                rounds: Some(Rounds { pending: total, first, further, extent }),
+                ..Grant::ANY
+            };
+            // A packet's share of a PPDU, more or less than its estimate.
+            let airtime = Time::from_us(u64::from(10 + rng.below(400)));
+            let Some(packet) = self.dequeue(&grant, airtime, self.last_end()) else { break };
+            left.push(packet);
+        }
+        let dropped = self.freed();
+        self.counts.by_codel += dropped.len() as u64;
+        (line, kernel, Effect { dropped, left })
+    }
+
+    /// When all that has been sent so far is over.
+    fn last_end(&self) -> Time {
+        self.sent.iter().map(|sent| sent.ends).max().unwrap_or(Time::ZERO)
+    }
+
+    /// A packet leaves wifair's queue; on the air after what was sent before, or at once.
+    fn dequeue(&mut self, grant: &Grant, airtime: Time, after: Time) -> Option<(u32, bool, u16, u32)> {
+        let view = View { flows: &self.wifair.flows, links: &LINKS };
+        let departure = self.wifair.queue.dequeue(grant, self.now, || view).map(Departure::from)?;
+        let packet = &departure.packet;
+        let station = departure.station;
+        let bytes = packet.ip_bytes() + ETHERNET_BYTES;
+        let pending = match self.setting.aql {
+            true => expected_airtime(self.version, &self.modes[station.index()], bytes, false),
+            false => Time::ZERO,
+        };
+        let marked = packet.ecn() == Ecn::Ce;
+        let left = (packet.connection.slot() as u32, marked, station.0, (pending.as_ns() / 1_000) as u32);
+        self.counts.left += 1;
+        self.counts.marked += u64::from(marked);
+        self.sent.push(Sent { departure, ends: self.now.max(after) + airtime, airtime, pending });
+        Some(left)
     }
 
     /// Ends the transmissions that are over by now.
     fn complete(&mut self) {
         while let Some(at) = self.sent.iter().position(|sent| sent.ends <= self.now || !self.setting.turns) {
-            let Sent { departure, airtime, .. } = self.sent.remove(at);
+            let Sent { departure, airtime, pending, .. } = self.sent.remove(at);
             let station = departure.station;
             if self.setting.turns {
-                if self.setting.aql.is_some() {
-                    let us = self.counted((airtime.as_ns() / 1_000) as u32);
+                let us = pending.as_ns() / 1_000;
+                if us > 0 {
                     self.kernel.effect(&format!("p {} {} {us}", self.ns(), station.0));
                 }
                 let line = format!("r {} {} {} 0", self.ns(), station.0, airtime.as_ns() / 1_000);
@@ -328,17 +312,60 @@ impl Pair {
     }
 }
 
+/// A random mode of 802.11n to 802.11be.
+fn random_mode(rng: &mut Rng) -> Mode {
+    let format = [Format::Ht, Format::Vht, Format::He, Format::Eht][rng.below(4) as usize];
+    let (widths, mcs, streams, guards): (u32, _, _, &[u16]) = match format {
+        Format::Ht => (2, 8, 4, &[400, 800]),
+        Format::Vht => (4, 10, 4, &[400, 800]),
+        Format::He => (4, 12, 8, &[800, 1_600, 3_200]),
+        _ => (5, 14, 8, &[800, 1_600, 3_200]),
+    };
+    let streams = 1 + rng.below(streams) as u8;
+    let mcs = rng.below(mcs) as u8 + if format == Format::Ht { 8 * (streams - 1) } else { 0 };
+    let (width_mhz, guard_interval_ns) =
+        (20 << rng.below(widths), guards[rng.below(guards.len() as u32) as usize]);
+    Mode { rate: Rate::from_kbps(0), format, ldpc: false, mcs, streams, width_mhz, guard_interval_ns }
+}
+
+/// Compares the estimates of so many random packets in random modes; the first that differ.
+fn compare_estimates(oracle: &str, version: Version, seed: u64, steps: u32) -> Option<String> {
+    let mut rng = Rng::stream(seed, "kernel", "estimates");
+    let mut kernel = AQL.start(oracle);
+    (0..steps).find_map(|_| {
+        let (mode, bytes, is_voice) = (random_mode(&mut rng), rng.below(11_500), rng.chance(0.25));
+        kernel.set_mode(0, &mode);
+        let of_kernel = kernel.ask(&format!("a 0 0 {bytes} {}", u8::from(is_voice)));
+        let of_wifair = expected_airtime(version, &mode, bytes, is_voice).as_ns() / 1_000;
+        let differs = of_kernel.trim() != of_wifair.to_string();
+        differs.then(|| {
+            format!("{bytes} bytes, {mode:?}, voice {is_voice}: {} and {of_wifair} us", of_kernel.trim())
+        })
+    })
+}
+
 /// Runs random operations until the two differ.
-fn compare(oracle: &str, exact: bool, setting: Setting, seed: u64, steps: u32) -> (Counts, Option<Parting>) {
+fn compare(
+    oracle: &str,
+    version: Version,
+    arithmetic: &str,
+    setting: Setting,
+    seed: u64,
+    steps: u32,
+) -> (Counts, Option<Parting>) {
     let mut rng = Rng::stream(seed, "kernel", "operations");
+    let modes = [(); STATIONS].map(|()| random_mode(&mut rng));
     let mut pair = Pair {
-        kernel: Kernel::start(oracle, &setting),
-        wifair: Wifair::start(&setting, seed, exact),
+        kernel: setting.start(oracle),
+        wifair: Wifair::start(&setting, seed, arithmetic),
         setting,
         now: Time::from_s(1),
         sent: Vec::new(),
+        modes,
+        version,
         counts: Counts::default(),
     };
+    modes.iter().enumerate().for_each(|(station, mode)| pair.kernel.set_mode(station, mode));
     pair.now = Time::from_ns(pair.ns() / setting.grain_ns * setting.grain_ns);
     let mut load = setting.load;
     for step in 0..steps {
@@ -349,6 +376,11 @@ fn compare(oracle: &str, exact: bool, setting: Setting, seed: u64, steps: u32) -
         pair.complete();
         if setting.turns && rng.chance(0.1) {
             pair.receive(&mut rng);
+        }
+        if setting.aql && rng.chance(0.001) {
+            let station = rng.below(STATIONS as u32) as usize;
+            pair.modes[station] = random_mode(&mut rng);
+            pair.kernel.set_mode(station, &pair.modes[station]);
         }
         let arrives = rng.below(100 + load) < load;
         let (operation, kernel, wifair) =
@@ -371,7 +403,7 @@ const FQ_CODEL: Setting = Setting {
     grain_ns: TICK_NS,
     turns: false,
     truesize: 0,
-    aql: None,
+    aql: false,
     equal_lengths: false,
 };
 const OVERFLOW: Setting = Setting {
@@ -389,33 +421,34 @@ const AIRTIME: Setting = Setting { name: "airtime", load: 105, turns: true, ..FQ
 const AIRTIME_OVERFLOW: Setting =
     Setting { name: "airtime-overflow", queues: 64, packets: 300, flows: 60, load: 130, gap: 800, ..AIRTIME };
 const EQUAL_LENGTHS: Setting = Setting { name: "equal-lengths", equal_lengths: true, ..AIRTIME_OVERFLOW };
-const AQL: Setting = Setting { name: "aql", gap: 600, aql: Some(1), load: 103, ..AIRTIME };
+const AQL: Setting = Setting { name: "aql", gap: 260, aql: true, load: 250, ..AIRTIME };
 
-/// A variant of the oracle (variant.sh), a setting, and whether the two are to be equal.
-const CASES: [(&str, Setting, bool); 21] = [
-    ("exact", FQ_CODEL, true),
-    ("exact", OVERFLOW, true),
-    ("exact", AIRTIME, true),
-    ("exact", AIRTIME_OVERFLOW, true),
-    ("exact", EQUAL_LENGTHS, true),
-    ("exact", LONE_PACKETS, true),
-    ("aql-as-wifair", AQL, true),
-    // The deviations, one at a time.
-    ("tick", Setting { name: "any-time", gap: 100_000, grain_ns: 1, ..FQ_CODEL }, false),
-    ("root", FQ_CODEL, false),
-    ("strict", Setting { name: "whole-ms", gap: 4, grain_ns: 1_000_000, ..FQ_CODEL }, false),
-    ("jiffies", AIRTIME, false),
-    ("ties", EQUAL_LENGTHS, false),
-    ("exact", Setting { name: "truesize", truesize: 768, ..OVERFLOW }, false),
-    ("refused", LONE_PACKETS, false),
-    ("aql-less-pending", AQL, false),
-    ("aql-per-phy", AQL, false),
-    ("aql-as-wifair", Setting { name: "aql-unit", aql: Some(4), ..AQL }, false),
+/// A variant of the oracle (variant.sh), wifair's arithmetic, a setting, and whether the two are to be equal.
+const CASES: [(&str, &str, Setting, bool); 22] = [
     // The kernel as it is.
-    ("as-is", FQ_CODEL, false),
-    ("as-is", OVERFLOW, false),
-    ("as-is", AIRTIME, false),
-    ("as-is", AQL, false),
+    ("as-is", "linux", FQ_CODEL, true),
+    ("as-is", "linux", Setting { name: "any-time", gap: 100_000, grain_ns: 1, ..FQ_CODEL }, true),
+    ("as-is", "linux", Setting { name: "whole-ms", gap: 4, grain_ns: 1_000_000, ..FQ_CODEL }, true),
+    ("as-is", "linux", OVERFLOW, true),
+    ("as-is", "linux", LONE_PACKETS, true),
+    ("as-is", "linux", AIRTIME, true),
+    ("as-is", "linux", AIRTIME_OVERFLOW, true),
+    ("as-is", "linux", EQUAL_LENGTHS, true),
+    ("as-is", "linux", AQL, true),
+    ("as-is", "linux", Setting { name: "aql-overflow", queues: 64, packets: 300, flows: 60, ..AQL }, true),
+    ("as-is", "linux", Setting { name: "truesize", truesize: 768, ..OVERFLOW }, false),
+    // With the arithmetic of the RFC, and with each difference of that turned on alone.
+    ("exact", "exact", FQ_CODEL, true),
+    ("exact", "exact", OVERFLOW, true),
+    ("exact", "exact", AIRTIME_OVERFLOW, true),
+    ("exact", "exact", EQUAL_LENGTHS, true),
+    ("exact", "exact", AQL, true),
+    ("tick", "exact", Setting { name: "any-time", gap: 100_000, grain_ns: 1, ..FQ_CODEL }, false),
+    ("root", "exact", FQ_CODEL, false),
+    ("strict", "exact", Setting { name: "whole-ms", gap: 4, grain_ns: 1_000_000, ..FQ_CODEL }, false),
+    ("jiffies", "exact", AIRTIME, false),
+    ("ties", "exact", EQUAL_LENGTHS, false),
+    ("refused", "exact", LONE_PACKETS, false),
 ];
 
 fn main() {
@@ -425,18 +458,22 @@ fn main() {
     };
     let seed: u64 = seed.parse().expect("a seed");
     let steps: u32 = steps.parse().expect("a number of steps");
-    let mut failed = false;
+    let kernel =
+        serde_json::from_value::<Version>(version.as_str().into()).expect("a version that wifair has");
     println!("Linux {version}, {steps} random steps each, seed {seed}");
-    for (kind, setting, equal) in CASES {
+    let differs = compare_estimates(&format!("{folder}/oracle-{version}-as-is"), kernel, seed, steps);
+    println!("estimates of airtime: {}", differs.as_deref().unwrap_or("equal for every packet"));
+    let mut failed = differs.is_some();
+    for (kind, arithmetic, setting, equal) in CASES {
         let oracle = format!("{folder}/oracle-{version}-{kind}");
-        let (counts, parting) = compare(&oracle, kind != "as-is", setting, seed, steps);
+        let (counts, parting) = compare(&oracle, kernel, arithmetic, setting, seed, steps);
         let Counts { arrivals, left, marked, by_codel, by_overflow } = counts;
         let found = match &parting {
             None => "equal at every step".to_owned(),
             Some(at) => format!("differs first at step {}", at.step),
         };
         println!(
-            "{kind} {}: {found} ({arrivals} arrivals, {left} left, {marked} of them marked, {by_codel} dropped by CoDel, \
+            "{kind}, {arithmetic}: {}: {found} ({arrivals} arrivals, {left} left, {marked} of them marked, {by_codel} dropped by CoDel, \
              {by_overflow} at overflow)",
             setting.name
         );
@@ -444,6 +481,14 @@ fn main() {
             println!("  {operation}\n  kernel: {kernel:?}\n  wifair: {wifair:?}");
         }
         failed |= equal && parting.is_some();
+    }
+    let shares = shares::compare(&format!("{folder}/oracle-{version}-as-is"), seed);
+    println!(
+        "airtime shares of saturated stations at MCS 0 to 11, in %, by wifair's engine and by the kernel's functions:"
+    );
+    for (mcs, [wifair, kernel]) in shares.iter().enumerate() {
+        println!("  MCS {mcs}: {wifair:.2} and {kernel:.2}");
+        failed |= (wifair - kernel).abs() > 2.0;
     }
     if failed {
         eprintln!("a comparison that should be equal differs");

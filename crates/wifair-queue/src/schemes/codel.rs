@@ -24,7 +24,7 @@ use wifair_core::{Info, SpecError, Time};
 
 use crate::buffer::{Arrival, Buffer, DequeuedPacket, Indexes, Placed, QueueId};
 use crate::check;
-use crate::codel::{Codel, CodelSettings, release};
+use crate::codel::{Arithmetic, Codel, CodelSettings, release};
 use crate::congestion::Signal;
 use crate::scheme::{Cx, Scheme, Shortcuts};
 use crate::words::Grant;
@@ -64,6 +64,7 @@ impl Spec {
             interval: Time::from_secs_f64(self.interval_ms * 1e-3),
             spared_bytes: self.spared_bytes,
             signal: self.signal,
+            arithmetic: Arithmetic::Exact,
         }
     }
 

@@ -107,6 +107,7 @@ impl Spec {
                 batch_packets: self.drop_batch_packets,
                 overflow_counts: true,
                 ack_filter: self.ack_filter,
+                as_linux: false,
             }),
         }
     }

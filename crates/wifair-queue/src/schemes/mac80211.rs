@@ -26,7 +26,11 @@
 //! category. A station's uplink frames are charged as the AP receives them, without transmissions that it did not receive.
 //! `limit_bytes` counts IP bytes, the kernel memory. As in `fq-codel`, overflow drops happen before the arrival is enqueued,
 //! and only pure ACKs trigger the ACK filter. Block Ack Requests are not charged. Airtime queue limits are part of what lies
-//! below the scheme (`ap.hardware = "firmware"`), so `aql` is refused here.
+//! below the scheme (`ap.hardware = "firmware"`), so `aql` is refused here. Under them stations take turns in rounds, as the
+//! driver asks for them, and pending airtime counts against the deficit.
+//!
+//! `arithmetic = "linux"` decides as the kernel to the bit; `exact` differs in the resolution of CoDel's clock and square root,
+//! of `active_for_ms`, and in two details of the lists (docs/validation.md).
 //!
 //! Aggregates: it names the station of each PPDU, one with packets queued or with MPDUs to send again, as the driver asks it
 //! to, unless the firmware serves stations in turns by itself. A station is charged its share of each PPDU when the MPDU is
@@ -40,14 +44,14 @@ use wifair_core::{Ac, Info, SpecError, StationId, Time};
 
 use super::codel;
 use crate::ack_filter::AckFilter;
-use crate::airtime::AirtimeRoundRobin;
+use crate::airtime::{AirtimeRoundRobin, NANOSECOND};
 use crate::buffer::{Arrival, Buffer, DequeuedPacket, Indexes, Placed};
 use crate::check;
-use crate::codel::CodelSettings;
+use crate::codel::{Arithmetic, CodelSettings};
 use crate::congestion::Signal;
 use crate::fair_queue::{DropBatch, FairQueue, FairQueueSettings, Tin};
 use crate::scheme::{Cx, Hooks, Scheme};
-use crate::words::{Exchange, Grant, Reception};
+use crate::words::{Exchange, Extent, Grant, Reception, Rounds};
 
 pub const INFO: Info = Info {
     name: "mac80211",
@@ -83,6 +87,8 @@ pub struct Spec {
     pub drop_batch_packets: u32,
     /// ACK filter of CAKE: whether redundant ACKs are removed from their queue.
     pub ack_filter: AckFilter,
+    /// How CoDel and the stations' lists count: exact, or linux, as the kernel does to the bit.
+    pub arithmetic: Arithmetic,
     /// Airtime queue limits: false, since they are part of what lies below the scheme (`ap.hardware = "firmware"`).
     pub aql: bool,
 }
@@ -113,6 +119,7 @@ impl Default for Spec {
             limit_bytes: 16 << 20,
             drop_batch_packets: 32,
             ack_filter: AckFilter::default(),
+            arithmetic: Arithmetic::default(),
             aql: false,
         }
     }
@@ -124,11 +131,18 @@ impl Spec {
         codel::Spec { target_ms, interval_ms, spared_bytes: 0, signal }
     }
 
+    fn codel_settings(&self) -> CodelSettings {
+        let (settings, arithmetic) = (self.codel().settings(), self.arithmetic);
+        let [target, interval] = [settings.target, settings.interval].map(|time| arithmetic.clock(time));
+        CodelSettings { target, interval, arithmetic, ..settings }
+    }
+
     pub fn build(&self) -> Mac80211 {
         let quantum = Time::from_secs_f64(self.airtime_quantum_us * 1e-6);
         let active_for = Time::from_secs_f64(self.active_for_ms * 1e-3);
+        let tick = if self.arithmetic == Arithmetic::Linux { JIFFY } else { NANOSECOND };
         Mac80211 {
-            codel: self.codel().settings(),
+            codel: self.codel_settings(),
             slow_station_rule: self.slow_station_rule,
             charge: self.charge,
             queues: FairQueue::new(FairQueueSettings {
@@ -139,8 +153,11 @@ impl Spec {
                 batch_packets: self.drop_batch_packets,
                 overflow_counts: false,
                 ack_filter: self.ack_filter,
+                as_linux: self.arithmetic == Arithmetic::Linux,
             }),
-            stations: std::array::from_fn(|_| AirtimeRoundRobin::new(quantum, active_for)),
+            stations: std::array::from_fn(|_| AirtimeRoundRobin::new(quantum, active_for, tick)),
+            rounds: [Progress::default(); 4],
+            by_rounds: false,
         }
     }
 
@@ -168,11 +185,32 @@ pub struct Mac80211 {
     queues: FairQueue,
     /// By category.
     stations: [AirtimeRoundRobin; 4],
+    /// By category: what the driver's rounds are about to do.
+    rounds: [Progress; 4],
+    /// Whether the driver serves stations in rounds.
+    by_rounds: bool,
+}
+
+/// A driver's rounds of turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Progress {
+    /// No round is under way.
+    #[default]
+    Between,
+    /// Between the turns of a round that has sent something, or not.
+    InRound { has_sent: bool },
+    /// A station's turn.
+    InTurn { station: StationId, has_sent: bool },
+    /// One round or turn was asked for, and it is over.
+    Over,
 }
 
 fn tin(station: StationId, ac: Ac) -> Tin {
     4 * station.index() + ac as usize
 }
+
+/// The tick of `last_active`: HZ is 250 in Debian's kernels.
+const JIFFY: Time = Time::from_ms(4);
 
 /// Threshold of a slow station per associated station, in kbit/s (`STA_SLOW_THRESHOLD`).
 const SLOW_KBPS: u64 = 6_000;
@@ -183,7 +221,7 @@ impl Mac80211 {
         let is_slow = self.slow_station_rule
             && u64::from(cx.links[station.index()].rate.as_kbps()) < SLOW_KBPS * cx.links.len() as u64;
         if is_slow {
-            let (target, interval) = (Time::from_ms(50), Time::from_ms(300));
+            let [target, interval] = [50, 300].map(|ms| self.codel.arithmetic.clock(Time::from_ms(ms)));
             return CodelSettings { target, interval, signal: Signal::Drop, ..self.codel };
         }
         self.codel
@@ -200,10 +238,59 @@ impl Mac80211 {
         self.queues.dequeue(tin(station, grant.ac), &codel, grant, buffer, cx)
     }
 
+    /// Dequeues as a driver does that serves stations in rounds, each for as long as its limit allows.
+    fn dequeue_in_rounds(
+        &mut self,
+        grant: &Grant,
+        rounds: &Rounds,
+        buffer: &mut Buffer,
+        cx: &Cx,
+    ) -> Option<DequeuedPacket> {
+        self.by_rounds = true;
+        let ac = grant.ac as usize;
+        loop {
+            match self.rounds[ac] {
+                Progress::Between => {
+                    if !self.stations[ac].start_round(rounds) {
+                        return None;
+                    }
+                    self.rounds[ac] = Progress::InRound { has_sent: false };
+                }
+                Progress::InRound { has_sent } => {
+                    let may_send = |station| grant.admits(station);
+                    let turn = self.stations[ac].take_turn(may_send, |station| grant.pending(station));
+                    self.rounds[ac] = match turn {
+                        Some(station) => Progress::InTurn { station, has_sent },
+                        None if has_sent && rounds.extent == Extent::Rounds => Progress::Between,
+                        None => Progress::Over,
+                    };
+                }
+                Progress::InTurn { station, has_sent } => {
+                    if grant.admits(station)
+                        && let Some(departure) = self.dequeue_for(station, grant, buffer, cx)
+                    {
+                        self.rounds[ac] = Progress::InTurn { station, has_sent: true };
+                        return Some(departure);
+                    }
+                    let has_packets = self.queues.backlog(tin(station, grant.ac)) > 0;
+                    self.stations[ac].end_turn(station, has_packets, grant.pending(station), cx.now);
+                    self.rounds[ac] = match rounds.extent {
+                        Extent::Turn => Progress::Over,
+                        Extent::Round | Extent::Rounds => Progress::InRound { has_sent },
+                    };
+                }
+                Progress::Over => {
+                    self.rounds[ac] = Progress::Between;
+                    return None;
+                }
+            }
+        }
+    }
+
     /// Handles a dequeue attempt that found nothing: pays off debts and empties the lists.
     fn deactivate(&mut self) {
         for (stations, ac) in self.stations.iter_mut().zip(Ac::ALL) {
-            while let Some(station) = stations.next(|_| true) {
+            while let Some(station) = stations.next(|_| true, |_| Time::ZERO) {
                 self.queues.deactivate(tin(station, ac));
                 stations.leave();
             }
@@ -229,8 +316,8 @@ impl Scheme for Mac80211 {
     }
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
-        if buffer.is_idle() {
-            self.deactivate();
+        if buffer.is_idle() && !self.by_rounds {
+            self.deactivate(); // drivers that serve stations in rounds do so at each outcome
         }
         let (station, ac) = (arrival.station(), arrival.ac());
         let placed = self.queues.enqueue(arrival, tin(station, ac), buffer, cx);
@@ -242,8 +329,12 @@ impl Scheme for Mac80211 {
         if let Some(station) = grant.station {
             return self.dequeue_for(station, grant, buffer, cx);
         }
+        if let Some(rounds) = grant.rounds {
+            return self.dequeue_in_rounds(grant, &rounds, buffer, cx);
+        }
         loop {
-            let station = self.stations[grant.ac as usize].next(|station| grant.admits(station))?;
+            let may_send = |station| grant.admits(station);
+            let station = self.stations[grant.ac as usize].next(may_send, |_| Time::ZERO)?;
             let departure = self.dequeue_for(station, grant, buffer, cx);
             let stations = &mut self.stations[grant.ac as usize];
             if self.queues.backlog(tin(station, grant.ac)) > 0 {
@@ -266,7 +357,8 @@ impl Scheme for Mac80211 {
     ) -> Option<StationId> {
         let stations = &mut self.stations[grant.ac as usize];
         loop {
-            let station = stations.next(|station| grant.admits(station) || is_pending(station))?;
+            let may_send = |station| grant.admits(station) || is_pending(station);
+            let station = stations.next(may_send, |_| Time::ZERO)?;
             if self.queues.backlog(tin(station, grant.ac)) > 0 || is_pending(station) {
                 stations.stay(cx.now);
                 return Some(station);
@@ -284,7 +376,7 @@ impl Scheme for Mac80211 {
             Charge::Airtime => exchange.airtime,
             Charge::ChannelTime => exchange.channel_time(),
         };
-        self.stations[exchange.ac as usize].charge(exchange.station, time, cx.now, true);
+        self.stations[exchange.ac as usize].charge(exchange.station, time, cx.now, !self.by_rounds);
     }
 
     fn on_reception(&mut self, reception: &Reception, _buffer: &mut Buffer, cx: &mut Cx) {

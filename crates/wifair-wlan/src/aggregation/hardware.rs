@@ -2,10 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Ac, Rate, SpecError, StationId, Time};
-use wifair_queue::{Grant, StationLimit};
+use wifair_core::{Ac, SpecError, StationId, Time};
+use wifair_queue::{Extent, Grant, Rounds, StationLimit};
 
+use super::airtime_estimate::{Kernel, expected_airtime};
 use crate::check;
+use crate::phy::Mode;
 
 /// Driver and hardware queues between the AP's ports and the medium.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -16,8 +18,11 @@ pub enum HardwareSpec {
     /// PPDUs are formed ahead of access and wait in a short hardware queue, as with ath9k since 2016.
     Ath9k(Ath9kSpec),
     /// Packets move early to per-station queues in the firmware, limited only by airtime queue limits (AQL),
-    /// as with ath10k and mt76.
+    /// as with mt76.
     Firmware(FirmwareSpec),
+    /// The same as with ath10k, whose driver takes packets for one station at an arrival and has a limit in
+    /// packets.
+    Ath10k(Ath10kSpec),
 }
 
 impl Default for HardwareSpec {
@@ -47,14 +52,15 @@ impl Default for Ath9kSpec {
     }
 }
 
-/// Parameters of `firmware`: the kernel's AQL (`include/net/cfg80211.h`).
+/// Airtime queue limits: the kernel's AQL (`include/net/cfg80211.h`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FirmwareSpec {
     /// Pending airtime in a category below which a station always receives packets, in µs, 100 to 1000000.
     pub aql_low_us: f64,
     /// Pending airtime below which a station receives packets while the total is below `aql_total_us`, in µs,
-    /// from `aql_low_us` to 1000000.
+    /// from `aql_low_us` to 1000000. No round of turns starts while the category's pending airtime is at this
+    /// and half of `aql_low_us` for each further active station, or above.
     pub aql_high_us: f64,
     /// Pending airtime of all stations and categories below which `aql_high_us` applies, in µs, up to
     /// 10000000.
@@ -64,6 +70,28 @@ pub struct FirmwareSpec {
 impl Default for FirmwareSpec {
     fn default() -> FirmwareSpec {
         FirmwareSpec { aql_low_us: 5_000.0, aql_high_us: 12_000.0, aql_total_us: 24_000.0 }
+    }
+}
+
+/// Parameters of `ath10k`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ath10kSpec {
+    /// Packets that the firmware has room for, 2 to 100000 (TARGET_10X_NUM_MSDU_DESC). When an outcome is known
+    /// the driver takes packets only if fewer than half as many are below it.
+    pub descriptors: u32,
+    /// As with `firmware`.
+    pub aql_low_us: f64,
+    /// As with `firmware`.
+    pub aql_high_us: f64,
+    /// As with `firmware`.
+    pub aql_total_us: f64,
+}
+
+impl Default for Ath10kSpec {
+    fn default() -> Ath10kSpec {
+        let FirmwareSpec { aql_low_us, aql_high_us, aql_total_us } = FirmwareSpec::default();
+        Ath10kSpec { descriptors: 1_424, aql_low_us, aql_high_us, aql_total_us }
     }
 }
 
@@ -84,8 +112,37 @@ pub(crate) enum Feed {
     /// While the link queues hold fewer packets than this.
     Packets(u32),
     /// As limited by airtime queue limits (AQL).
-    Airtime { low: Time, high: Time, total: Time },
+    Airtime(AirtimeLimits),
 }
+
+/// Airtime queue limits, and what the driver takes on which occasion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AirtimeLimits {
+    low: Time,
+    high: Time,
+    total: Time,
+    kernel: Kernel,
+    /// What a packet has in addition to its IP bytes when it leaves mac80211's queues.
+    header_bytes: u32,
+    /// Packets that the firmware has room for.
+    descriptors: u32,
+    /// How many turns the driver takes at an arrival, and when an outcome is known.
+    at_arrival: Extent,
+    at_outcome: Extent,
+}
+
+/// Why a driver takes packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Occasion {
+    /// A packet has arrived, or the scheme has had a tick.
+    Arrival,
+    /// The outcome of an exchange is known.
+    Outcome,
+}
+
+/// Ethernet's header; QoS data's, LLC and SNAP.
+const ETHERNET_BYTES: u32 = 14;
+const QOS_DATA_BYTES: u32 = 26 + 8;
 
 impl Hardware {
     /// The hardware of stations.
@@ -103,7 +160,12 @@ impl HardwareSpec {
     ///
     /// # Errors
     /// Fails for a value out of range, or for a driver's queues before those of the firmware.
-    pub(crate) fn rules(&self, driver_queue: Option<u32>, path: &str) -> Result<Hardware, SpecError> {
+    pub(crate) fn rules(
+        &self,
+        driver_queue: Option<u32>,
+        kernel: Kernel,
+        path: &str,
+    ) -> Result<Hardware, SpecError> {
         let us = |key, value, range: std::ops::RangeInclusive<f64>| {
             let us = check::number(path, key, value, range, "us")?;
             Ok(Time::from_ns((us * 1e3).round() as u64))
@@ -116,16 +178,30 @@ impl HardwareSpec {
                 max_ppdu: us("max_ppdu_us", spec.max_ppdu_us, 100.0..=5_484.0)?,
                 feed,
             }),
-            HardwareSpec::Firmware(_) if driver_queue.is_some() => {
-                let allowed = "gather or head-run with ap.hardware = \"firmware\", which has queues by station itself; \
-                               driver-queue goes with ideal and ath9k";
+            HardwareSpec::Firmware(_) | HardwareSpec::Ath10k(_) if driver_queue.is_some() => {
+                let allowed = "gather or head-run with ap.hardware = \"firmware\" or \"ath10k\", which have queues by \
+                               station themselves; driver-queue goes with ideal and ath9k";
                 Err(SpecError::new("mac.aggregation.fill", "driver-queue", allowed))
             }
-            HardwareSpec::Firmware(spec) => {
-                let low = us("aql_low_us", spec.aql_low_us, 100.0..=1e6)?;
-                let high = us("aql_high_us", spec.aql_high_us, spec.aql_low_us..=1e6)?;
-                let total = us("aql_total_us", spec.aql_total_us, 0.0..=1e7)?;
-                Ok(Hardware { feed: Feed::Airtime { low, high, total }, ..Hardware::IDEAL })
+            HardwareSpec::Firmware(FirmwareSpec { aql_low_us, aql_high_us, aql_total_us })
+            | HardwareSpec::Ath10k(Ath10kSpec { aql_low_us, aql_high_us, aql_total_us, .. }) => {
+                let mut limits = AirtimeLimits {
+                    low: us("aql_low_us", *aql_low_us, 100.0..=1e6)?,
+                    high: us("aql_high_us", *aql_high_us, *aql_low_us..=1e6)?,
+                    total: us("aql_total_us", *aql_total_us, 0.0..=1e7)?,
+                    kernel,
+                    header_bytes: ETHERNET_BYTES,
+                    descriptors: u32::MAX,
+                    at_arrival: Extent::Rounds,
+                    at_outcome: Extent::Rounds,
+                };
+                if let HardwareSpec::Ath10k(spec) = self {
+                    limits.header_bytes = QOS_DATA_BYTES;
+                    limits.descriptors =
+                        check::integer(path, "descriptors", spec.descriptors, 2..=100_000, "packets")?;
+                    (limits.at_arrival, limits.at_outcome) = (Extent::Turn, Extent::Round);
+                }
+                Ok(Hardware { feed: Feed::Airtime(limits), ..Hardware::IDEAL })
             }
         }
     }
@@ -138,6 +214,8 @@ pub(crate) struct Backlog {
     packets: [u32; 4],
     /// By rank and station: airtime pending.
     pending: [Vec<Time>; 4],
+    /// By rank: airtime pending of all stations.
+    of_category: [Time; 4],
     total: Time,
 }
 
@@ -147,21 +225,70 @@ impl Backlog {
         Backlog {
             packets: [0; 4],
             pending: std::array::from_fn(|_| vec![Time::ZERO; stations]),
+            of_category: [Time::ZERO; 4],
             total: Time::ZERO,
         }
     }
 
-    /// Permission for a category's port to release one more packet, if there is room.
-    pub fn grant(&self, feed: Feed, ac: Ac, rank: usize, gathers: bool) -> Option<Grant<'_>> {
+    /// Whether a driver takes packets at all on this occasion. A scheme that does not serve stations in rounds has no list of
+    /// active ones: those with airtime pending count.
+    pub fn may_begin(&self, feed: Feed, rank: usize, occasion: Occasion, serves_in_rounds: bool) -> bool {
+        let Feed::Airtime(limits) = feed else { return feed != Feed::OnDemand };
+        let active = || self.pending[rank].iter().filter(|pending| **pending > Time::ZERO).count();
+        let has_descriptors = match occasion {
+            Occasion::Arrival => self.has_room(feed, rank),
+            Occasion::Outcome => self.is_empty(rank) || self.all_packets() < limits.descriptors / 2,
+        };
+        has_descriptors
+            && (serves_in_rounds || self.rounds(&limits, rank, occasion).may_start(active().max(1)))
+    }
+
+    /// Whether there is room for another packet, apart from airtime.
+    pub fn has_room(&self, feed: Feed, rank: usize) -> bool {
         match feed {
-            Feed::OnDemand => None,
-            Feed::Packets(most) => (self.packets[rank] < most).then_some(Grant { ac, gathers, ..Grant::ANY }),
-            Feed::Airtime { low, high, total } => {
-                let below = if self.total < total { high } else { low };
-                let station_limit = Some(StationLimit { pending: &self.pending[rank], below });
-                Some(Grant { ac, gathers, station_limit, ..Grant::ANY })
-            }
+            Feed::OnDemand => false,
+            Feed::Packets(most) => self.packets[rank] < most,
+            Feed::Airtime(limits) => self.is_empty(rank) || self.all_packets() < limits.descriptors,
         }
+    }
+
+    /// Whether a category has no packet here.
+    pub fn is_empty(&self, rank: usize) -> bool {
+        self.packets[rank] == 0
+    }
+
+    fn all_packets(&self) -> u32 {
+        self.packets.iter().sum()
+    }
+
+    fn rounds(&self, limits: &AirtimeLimits, rank: usize, occasion: Occasion) -> Rounds {
+        let extent = match occasion {
+            Occasion::Arrival => limits.at_arrival,
+            Occasion::Outcome => limits.at_outcome,
+        };
+        Rounds {
+            pending: self.of_category[rank],
+            first: limits.high,
+            further: Time::from_ns(limits.low.as_ns() / 2),
+            extent,
+        }
+    }
+
+    /// Permission for a category's port to release one more packet.
+    pub fn grant(&self, feed: Feed, (ac, rank): (Ac, usize), occasion: Occasion, gathers: bool) -> Grant<'_> {
+        let grant = Grant { ac, gathers, ..Grant::ANY };
+        let Feed::Airtime(limits) = feed else { return grant };
+        let below = if self.total < limits.total { limits.high } else { limits.low };
+        let station_limit = Some(StationLimit { pending: &self.pending[rank], below });
+        Grant { station_limit, rounds: Some(self.rounds(&limits, rank, occasion)), ..grant }
+    }
+
+    /// What ends the turn that is under way when there is no room left: no packet may go. `None` if turns do not matter.
+    pub fn last_grant(&self, feed: Feed, (ac, rank): (Ac, usize)) -> Option<Grant<'_>> {
+        let Feed::Airtime(limits) = feed else { return None };
+        let station_limit = Some(StationLimit { pending: &self.pending[rank], below: Time::ZERO });
+        let rounds = Rounds { extent: Extent::Turn, ..self.rounds(&limits, rank, Occasion::Arrival) };
+        Some(Grant { ac, station_limit, rounds: Some(rounds), ..Grant::ANY })
     }
 
     /// The stations for which PPDUs may be formed ahead: those whose windows are not full.
@@ -174,11 +301,20 @@ impl Backlog {
         self.pending[rank][station.index()] = if is_full { Time::MAX } else { Time::ZERO };
     }
 
-    /// Counts a packet that enters a link queue and adds `bytes` to its MPDU; returns the airtime counted as pending.
-    pub fn enter(&mut self, rank: usize, station: StationId, bytes: u32, rate: Rate) -> Time {
-        let pending = Time::from_ns(u64::from(bytes) * 8_000_000 / u64::from(rate.as_kbps()));
+    /// Counts a packet of `ip_bytes` that enters a link queue, whose link has that mode; returns the airtime counted as pending.
+    pub fn enter(
+        &mut self,
+        feed: Feed,
+        rank: usize,
+        station: StationId,
+        ip_bytes: u32,
+        mode: impl FnOnce() -> Mode,
+    ) -> Time {
         self.packets[rank] += 1;
+        let Feed::Airtime(AirtimeLimits { kernel, header_bytes, .. }) = feed else { return Time::ZERO };
+        let pending = expected_airtime(kernel, &mode(), ip_bytes + header_bytes, rank == 0);
         self.pending[rank][station.index()] += pending;
+        self.of_category[rank] += pending;
         self.total += pending;
         pending
     }
@@ -188,6 +324,7 @@ impl Backlog {
         self.packets[rank] -= 1;
         let of_station = &mut self.pending[rank][station.index()];
         *of_station -= pending;
+        self.of_category[rank] -= pending;
         self.total -= pending;
     }
 }
@@ -195,45 +332,88 @@ impl Backlog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phy::{Format, Mode};
+    use wifair_core::Rate;
 
-    const FIRMWARE: Feed =
-        Feed::Airtime { low: Time::from_ms(5), high: Time::from_ms(12), total: Time::from_ms(24) };
+    const LIMITS: AirtimeLimits = AirtimeLimits {
+        low: Time::from_ms(5),
+        high: Time::from_ms(12),
+        total: Time::from_ms(24),
+        kernel: Kernel::V6_12,
+        header_bytes: ETHERNET_BYTES,
+        descriptors: 20,
+        at_arrival: Extent::Turn,
+        at_outcome: Extent::Round,
+    };
+    const BEST_EFFORT: (Ac, usize) = (Ac::BestEffort, 2);
+
+    /// HT20 at MCS 0: 1,260 µs per 1,024 bytes.
+    fn slow() -> Mode {
+        let rate = Rate::from_kbps(6_500);
+        let (mcs, streams, width_mhz, guard_interval_ns) = (0, 1, 20, 800);
+        Mode { rate, format: Format::Ht, ldpc: false, mcs, streams, width_mhz, guard_interval_ns }
+    }
+
+    fn grant(backlog: &Backlog) -> Grant<'_> {
+        backlog.grant(Feed::Airtime(LIMITS), BEST_EFFORT, Occasion::Outcome, true)
+    }
 
     /// What a station may have pending, and what it has.
     fn limit(backlog: &Backlog, station: usize) -> (Time, Time) {
-        let limit = backlog.grant(FIRMWARE, Ac::BestEffort, 0, true).unwrap().station_limit.unwrap();
+        let limit = grant(backlog).station_limit.unwrap();
         (limit.below, limit.pending[station])
     }
 
-    /// AQL by hand: 1,500 bytes at 1 Mbps are 12 ms. The second of them reaches the interface's limit of 24 ms, and lowers
-    /// a station's from 12 to 5 ms, until one leaves.
+    /// AQL by hand: 3,000 bytes and half a preamble are 3,776 µs. Seven of them reach the interface's limit of 24 ms, and lower a
+    /// station's from 12 to 5 ms, until one leaves.
     #[test]
     fn the_interface_decides_which_limit_a_station_has() {
         let mut backlog = Backlog::new(2);
         let (first, second) = (StationId(0), StationId(1));
-        let enter = |backlog: &mut Backlog, station| backlog.enter(0, station, 1_500, Rate::from_kbps(1_000));
-        assert_eq!(enter(&mut backlog, first), Time::from_ms(12));
-        assert_eq!(limit(&backlog, 0), (Time::from_ms(12), Time::from_ms(12)));
+        let enter =
+            |backlog: &mut Backlog, station| backlog.enter(Feed::Airtime(LIMITS), 2, station, 3_000, slow);
+        let each = enter(&mut backlog, first);
+        assert_eq!(each, Time::from_us(3_776));
+        assert_eq!(limit(&backlog, 0), (Time::from_ms(12), each));
+        (0..5).for_each(|_| _ = enter(&mut backlog, second));
         for _ in 0..3 {
-            let pending = enter(&mut backlog, second);
-            assert_eq!(limit(&backlog, 1), (Time::from_ms(5), pending));
-            backlog.leave(0, second, pending);
-            assert_eq!(limit(&backlog, 1), (Time::from_ms(12), Time::ZERO));
+            assert_eq!(limit(&backlog, 1), (Time::from_ms(12), each * 5));
+            enter(&mut backlog, second);
+            assert_eq!(limit(&backlog, 1), (Time::from_ms(5), each * 6));
+            let rounds = grant(&backlog).rounds.unwrap();
+            assert_eq!(rounds.pending, each * 7);
+            assert!(!rounds.may_start(6) && rounds.may_start(7), "26,432 us, at 24,500 and 27,000");
+            backlog.leave(2, second, each);
         }
-        assert_eq!(limit(&backlog, 0).1, Time::from_ms(12), "another station's are its own");
+        assert_eq!(limit(&backlog, 0).1, each, "another station's are its own");
+    }
+
+    /// With room for 20 packets an arrival is taken while there is room, but after an outcome only 9 may be below.
+    #[test]
+    fn a_driver_with_descriptors_takes_packets_at_outcomes_while_half_are_free() {
+        let mut backlog = Backlog::new(1);
+        let feed = Feed::Airtime(LIMITS);
+        for below in 0..20 {
+            let may_begin = |occasion| backlog.may_begin(feed, 2, occasion, true);
+            assert_eq!(may_begin(Occasion::Outcome), below < 10);
+            assert!(may_begin(Occasion::Arrival) && backlog.has_room(feed, 2));
+            backlog.enter(feed, 2, StationId(0), 0, slow);
+        }
+        assert!(!backlog.may_begin(feed, 2, Occasion::Arrival, true) && !backlog.has_room(feed, 2));
+        assert!(backlog.last_grant(feed, BEST_EFFORT).is_some_and(|grant| !grant.admits(StationId(0))));
     }
 
     #[test]
     fn a_queue_of_packets_has_room_below_its_limit() {
         let mut backlog = Backlog::new(1);
-        let has_room = |backlog: &Backlog| backlog.grant(Feed::Packets(2), Ac::BestEffort, 0, true).is_some();
+        let feed = Feed::Packets(2);
         let pending = [(); 2].map(|()| {
-            assert!(has_room(&backlog));
-            backlog.enter(0, StationId(0), 1_500, Rate::from_kbps(6_500))
+            assert!(backlog.has_room(feed, 0));
+            backlog.enter(feed, 0, StationId(0), 1_500, slow)
         });
-        assert!(!has_room(&backlog));
-        assert!(backlog.grant(Feed::Packets(2), Ac::Video, 1, true).is_some(), "a category has its own");
+        assert!(!backlog.has_room(feed, 0));
+        assert!(backlog.has_room(feed, 1), "a category has its own");
         backlog.leave(0, StationId(0), pending[0]);
-        assert!(has_room(&backlog));
+        assert!(backlog.has_room(feed, 0));
     }
 }

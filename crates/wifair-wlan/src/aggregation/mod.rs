@@ -4,6 +4,7 @@
 //! determines what is passed on.
 
 mod accounts;
+mod airtime_estimate;
 mod amsdu;
 mod hardware;
 mod originator;
@@ -16,9 +17,10 @@ use std::collections::VecDeque;
 use wifair_core::{Packet, Time};
 
 pub(crate) use accounts::{AirtimeShare, Settled};
+pub use airtime_estimate::{Kernel, expected_airtime};
 pub(crate) use amsdu::Amsdu;
-pub use hardware::{Ath9kSpec, FirmwareSpec, HardwareSpec, IdealSpec};
-pub(crate) use hardware::{Backlog, Feed, Hardware};
+pub use hardware::{Ath9kSpec, Ath10kSpec, FirmwareSpec, HardwareSpec, IdealSpec};
+pub(crate) use hardware::{Backlog, Feed, Hardware, Occasion};
 pub(crate) use originator::{Formed, LinkQueueEntry, Mpdu, Originator};
 use psdu::Shares;
 pub(crate) use psdu::{Limits, Psdu};

@@ -12,6 +12,7 @@ mod ppdu;
 use wifair_core::{Ac, Time};
 use wifair_queue::{Direction, MpduOutcome, Outcome};
 
+use crate::aggregation::Occasion;
 use crate::deadlines::LinkRateChange;
 use crate::exchange::{OngoingExchange, ReceptionOutcome};
 use crate::link::{LinkRow, StationModes};
@@ -56,7 +57,7 @@ impl Exchanges {
     #[cold]
     fn serve_ahead(&mut self, sender: EdcafId, now: Time) {
         let was_free = self.nodes.edcaf(sender).is_free();
-        if self.prefetch(sender, now) && was_free {
+        if self.prefetch(sender, Occasion::Arrival, now) && was_free {
             self.medium.arrive(sender, now);
             self.meter_wait(sender, now);
         }
@@ -253,7 +254,7 @@ impl Exchanges {
             return self.nodes.select_next(sender, &self.phy, now);
         }
         self.nodes.transmitter(sender).let_go(now);
-        self.prefetch(sender, now)
+        self.prefetch(sender, Occasion::Outcome, now)
     }
 
     /// Whether what `sender` sends next ends within the TXOP of the exchange that has just succeeded.

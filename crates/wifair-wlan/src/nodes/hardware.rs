@@ -6,9 +6,9 @@ use wifair_queue::DequeuedPacket;
 
 use super::Nodes;
 use super::transmitter::{MacTransmitter, Picked};
-use crate::aggregation::{Agreement, Feed, Formed, LinkQueueEntry, QueuedPpdu};
+use crate::aggregation::{Agreement, Feed, Formed, LinkQueueEntry, Occasion, QueuedPpdu};
 use crate::node::{EdcafId, LinkId, rank};
-use crate::phy::BssTiming;
+use crate::phy::{BssTiming, Mode};
 use crate::ppdu::Ppdu;
 
 impl Nodes {
@@ -30,28 +30,48 @@ impl Nodes {
 
 impl MacTransmitter<'_> {
     /// Lets the port feed the link queues of the function, if it does so ahead of PPDUs. `max_psdu_bytes` returns the maximum
-    /// length of a PSDU that a link's PPDUs may have now.
-    pub(crate) fn feed(&mut self, max_psdu_bytes: impl Fn(LinkId) -> u32, phy: &BssTiming, now: Time) {
+    /// length of a PSDU that a link's PPDUs may have now, and `mode` the mode of its next attempt.
+    pub(crate) fn feed(
+        &mut self,
+        occasion: Occasion,
+        max_psdu_bytes: impl Fn(LinkId) -> u32,
+        mode: impl Fn(LinkId) -> Mode,
+        phy: &BssTiming,
+        now: Time,
+    ) {
         let MacTransmitter { index, edcaf, queue, view, aggregation, deadlines } = self;
         let role = *edcaf.role();
         let hardware = *aggregation.hardware_of(*index);
-        if hardware.feed == Feed::OnDemand {
+        let feed = hardware.feed;
+        if feed == Feed::OnDemand {
             return;
         }
         let (rank, gathers) = (rank(role.ac), aggregation.gathers());
-        while let Some(grant) = aggregation.backlog.grant(hardware.feed, role.ac, rank, gathers)
-            && let Some(departure) = queue.dequeue(&grant, now, || *view).map(DequeuedPacket::from)
-        {
+        let mut goes_on = aggregation.backlog.may_begin(feed, rank, occasion, queue.arbitrates())
+            && aggregation.backlog.has_room(feed, rank);
+        let mut tries = 0;
+        while goes_on {
+            let grant = aggregation.backlog.grant(feed, (role.ac, rank), occasion, gathers);
+            let Some(departure) = queue.dequeue(&grant, now, || *view).map(DequeuedPacket::from) else {
+                // A round may end before the only station that has packets, see docs/medium.md.
+                tries += 1;
+                goes_on = tries < 2 && aggregation.backlog.is_empty(rank) && !queue.is_empty();
+                continue;
+            };
             let (station, ip_bytes) = (departure.station, departure.packet.ip_bytes());
             let link = LinkId::of(true, station);
-            let rate = view.links[station.index()].rate;
             let (Agreement { originator, .. }, backlog) = aggregation.with_backlog(link, rank);
             let entry = originator.place(ip_bytes, phy.psdu_bytes(0), || max_psdu_bytes(link));
-            let pending = backlog.enter(rank, station, entry.bytes, rate);
+            let pending = backlog.enter(feed, rank, station, ip_bytes, || mode(link));
             originator.enter_ahead(departure, LinkQueueEntry { pending, ..entry }, now);
             // The link in service is released when its exchange is over.
             if hardware.ahead > 0 || !edcaf.serves_queue() || edcaf.link() != link {
                 aggregation.release(*index, link, rank);
+            }
+            goes_on = aggregation.backlog.has_room(feed, rank);
+            if !goes_on && let Some(grant) = aggregation.backlog.last_grant(feed, (role.ac, rank)) {
+                let nothing = queue.dequeue(&grant, now, || *view).is_none();
+                debug_assert!(nothing, "the turn ends");
             }
         }
         edcaf.set_room(true);

@@ -112,7 +112,8 @@ impl MacTransmitter<'_> {
     /// Ends the service of a link; it waits to be served again if it has anything left to send.
     pub(super) fn release_link(&mut self, link: LinkId, now: Time) {
         let (index, ac) = (self.index, self.edcaf.role().ac);
-        if self.aggregation.release(index, link, rank(ac)) && self.queue.arbitrates() {
+        let asks_queue = self.aggregation.hardware_of(index).feed == Feed::OnDemand;
+        if self.aggregation.release(index, link, rank(ac)) && asks_queue && self.queue.arbitrates() {
             self.queue.hold_pending(link.station(), ac, now, self.view);
         }
     }
@@ -152,7 +153,7 @@ impl MacTransmitter<'_> {
         };
         let (ac, station, gathers) = (role.ac, link.station(), rules.fill == Fill::Gather);
         let formed = agreement.originator.form(&limits, now, |max_bytes| {
-            let grant = Grant { ac, station: Some(station), max_bytes, gathers, station_limit: None };
+            let grant = Grant { ac, station: Some(station), max_bytes, gathers, ..Grant::ANY };
             if asks_queue { queue.dequeue(&grant, now, || view).map(DequeuedPacket::from) } else { None }
         });
         deadlines.follow(role.port, queue, now);

@@ -4,6 +4,7 @@
 use wifair_core::Time;
 
 use super::{Event, Exchanges};
+use crate::aggregation::Occasion;
 use crate::edcaf::Failure;
 use crate::exchange::{Captured, Collider, OngoingExchange, Phase, ReceptionOutcome};
 use crate::node::{EdcafId, LinkId};
@@ -296,7 +297,7 @@ impl Exchanges {
         }
         self.links[link.index()].usage.retries += u64::from(is_left);
         let more = match is_left && self.nodes.ahead(sender) == 0 {
-            true => self.prefetch(sender, now),
+            true => self.prefetch(sender, Occasion::Outcome, now),
             false => self.select_next(sender, now),
         };
         self.medium.go_on(sender, more);

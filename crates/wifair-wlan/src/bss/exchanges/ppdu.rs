@@ -4,7 +4,7 @@
 use wifair_core::Time;
 
 use super::Exchanges;
-use crate::aggregation::Formed;
+use crate::aggregation::{Formed, Occasion};
 use crate::channel::Attempt;
 use crate::exchange::ReceptionOutcome;
 use crate::link::LinkRow;
@@ -104,14 +104,15 @@ impl Exchanges {
     }
 
     /// Packets leave the port of `sender` for what lies below it, as far as there is room; whether it has anything to send.
-    pub(super) fn prefetch(&mut self, sender: EdcafId, now: Time) -> bool {
+    pub(super) fn prefetch(&mut self, sender: EdcafId, occasion: Occasion, now: Time) -> bool {
         let (links, rules) = (&self.links, *self.nodes.aggregation_rules());
         let max_ppdu = rules.max_ppdu.min(self.nodes.max_ppdu(sender));
         let max_psdu_bytes = |link: LinkId| {
             let longest = links[link.index()].on_air.largest_psdu(max_ppdu);
             rules.max_ampdu_bytes.min(longest.unwrap_or(0))
         };
-        self.nodes.transmitter(sender).feed(max_psdu_bytes, &self.phy, now);
+        let mode = |link: LinkId| links[link.index()].on_air.mode;
+        self.nodes.transmitter(sender).feed(occasion, max_psdu_bytes, mode, &self.phy, now);
         if self.nodes.ahead(sender) > 0 {
             while let Some(link) = self.nodes.transmitter(sender).pick_ahead(&self.phy, now) {
                 let (formed, ppdu) = self.ppdu_for(sender, link, now, false);
