@@ -10,8 +10,8 @@ use wifair_core::{
     Ac, ConnectionId, Ecn, FiveTuple, FlowId, Packet, Rate, Rng, SackBlocks, StationId, TCP, TcpFlags, Time,
 };
 use wifair_queue::{
-    Departure, Exchange, Extent, Flows, FlowsSpec, Grant, Link, Outcome, Reception, Rounds, StationLimit,
-    TxQueue, TxQueueSpec, View,
+    DequeuedPacket, Exchange, Extent, Flows, FlowsSpec, Grant, Link, Outcome, Reception, Rounds,
+    StationLimit, TxQueue, TxQueueSpec, View,
 };
 use wifair_wlan::{Format, Kernel as Version, Mode, expected_airtime};
 
@@ -66,7 +66,7 @@ impl Wifair {
         let scheme = serde_json::from_value(scheme).unwrap();
         let spec = TxQueueSpec { limit_packets: setting.packets, scheme, ..TxQueueSpec::default() };
         let mut queue = TxQueue::new(&spec, seed, "ap");
-        queue.report_freed();
+        queue.report_completions();
         let mut rng = Rng::stream(seed, "ap", "scheme");
         let mut half = || u64::from(rng.below(u32::MAX));
         let keys = std::array::from_fn(|_| (half() << 32) | half());
@@ -90,7 +90,7 @@ impl Wifair {
 
 /// A frame on the air.
 struct Sent {
-    departure: Departure,
+    departure: DequeuedPacket,
     ends: Time,
     airtime: Time,
     pending: Time,
@@ -179,7 +179,7 @@ impl Pair {
 
     fn freed(&mut self) -> Vec<u32> {
         let mut freed = Vec::new();
-        self.wifair.queue.take_freed(|packet| freed.push(packet.connection.slot() as u32));
+        self.wifair.queue.take_completions(|packet| freed.push(packet.connection.slot() as u32));
         freed
     }
 
@@ -244,7 +244,7 @@ impl Pair {
     /// A packet leaves wifair's queue; on the air after what was sent before, or at once.
     fn dequeue(&mut self, grant: &Grant, airtime: Time, after: Time) -> Option<(u32, bool, u16, u32)> {
         let view = View { flows: &self.wifair.flows, links: &LINKS };
-        let departure = self.wifair.queue.dequeue(grant, self.now, || view).map(Departure::from)?;
+        let departure = self.wifair.queue.dequeue(grant, self.now, || view).map(DequeuedPacket::from)?;
         let packet = &departure.packet;
         let station = departure.station;
         let bytes = packet.ip_bytes() + ETHERNET_BYTES;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The airtime of saturated stations under airtime queue limits: in wifair's engine, and with the kernel's functions above a firmware
-//! that serves its queues in turns.
+//! The airtime of saturated stations under airtime queue limits: in wifair's engine, and with the kernel's functions above
+//! a firmware that serves its queues in turns.
 
 use std::collections::VecDeque;
 
