@@ -387,7 +387,7 @@ fn airtime_queue_limits_share_the_airtime_to_a_few_percent() {
         airtimes_down(&spec, seconds_of_turns())[9]
     });
     println!("at MCS 9 with 20 % lost, by windows of 256 and of 1,024: {at_mcs_9:.3?}");
-    assert!(at_mcs_9[0] < 0.75 && at_mcs_9[1] > 0.9, "{at_mcs_9:?}");
+    assert!(at_mcs_9[0] < 0.6 && at_mcs_9[1] > 0.9, "{at_mcs_9:?}");
 }
 
 /// The PPDUs of a saturated downlink of two stations: to whom, MPDUs, airtime of the PPDU's exchange. `watch` sees the BSS at the start of each.
