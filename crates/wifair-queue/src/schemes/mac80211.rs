@@ -156,7 +156,7 @@ impl Spec {
                 as_linux: self.arithmetic == Arithmetic::Linux,
             }),
             stations: std::array::from_fn(|_| AirtimeRoundRobin::new(quantum, active_for, tick)),
-            rounds: [Progress::default(); 4],
+            rounds: [RoundState::default(); 4],
             by_rounds: false,
         }
     }
@@ -186,14 +186,14 @@ pub struct Mac80211 {
     /// By category.
     stations: [AirtimeRoundRobin; 4],
     /// By category: what the driver's rounds are about to do.
-    rounds: [Progress; 4],
+    rounds: [RoundState; 4],
     /// Whether the driver serves stations in rounds.
     by_rounds: bool,
 }
 
 /// A driver's rounds of turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Progress {
+enum RoundState {
     /// No round is under way.
     #[default]
     Between,
@@ -250,37 +250,37 @@ impl Mac80211 {
         let ac = grant.ac as usize;
         loop {
             match self.rounds[ac] {
-                Progress::Between => {
+                RoundState::Between => {
                     if !self.stations[ac].start_round(rounds) {
                         return None;
                     }
-                    self.rounds[ac] = Progress::InRound { has_sent: false };
+                    self.rounds[ac] = RoundState::InRound { has_sent: false };
                 }
-                Progress::InRound { has_sent } => {
+                RoundState::InRound { has_sent } => {
                     let may_send = |station| grant.admits(station);
                     let turn = self.stations[ac].take_turn(may_send, |station| grant.pending(station));
                     self.rounds[ac] = match turn {
-                        Some(station) => Progress::InTurn { station, has_sent },
-                        None if has_sent && rounds.extent == Extent::Rounds => Progress::Between,
-                        None => Progress::Over,
+                        Some(station) => RoundState::InTurn { station, has_sent },
+                        None if has_sent && rounds.extent == Extent::Rounds => RoundState::Between,
+                        None => RoundState::Over,
                     };
                 }
-                Progress::InTurn { station, has_sent } => {
+                RoundState::InTurn { station, has_sent } => {
                     if grant.admits(station)
                         && let Some(departure) = self.dequeue_for(station, grant, buffer, cx)
                     {
-                        self.rounds[ac] = Progress::InTurn { station, has_sent: true };
+                        self.rounds[ac] = RoundState::InTurn { station, has_sent: true };
                         return Some(departure);
                     }
                     let has_packets = self.queues.backlog(tin(station, grant.ac)) > 0;
                     self.stations[ac].end_turn(station, has_packets, grant.pending(station), cx.now);
                     self.rounds[ac] = match rounds.extent {
-                        Extent::Turn => Progress::Over,
-                        Extent::Round | Extent::Rounds => Progress::InRound { has_sent },
+                        Extent::Turn => RoundState::Over,
+                        Extent::Round | Extent::Rounds => RoundState::InRound { has_sent },
                     };
                 }
-                Progress::Over => {
-                    self.rounds[ac] = Progress::Between;
+                RoundState::Over => {
+                    self.rounds[ac] = RoundState::Between;
                     return None;
                 }
             }

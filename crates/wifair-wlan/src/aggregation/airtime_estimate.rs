@@ -68,8 +68,8 @@ fn duration_of_table_bytes(mode: &Mode) -> u32 {
     of_bits(bits_per_symbol(mode, mcs.into())) >> shift << shift
 }
 
-/// The kernel's estimate for a packet of `bytes` when it leaves mac80211's queues, with the MAC header or Ethernet's that it has
-/// there, in a mode from HT on. Voice frames are taken to be sent alone. Zero: the kernel knows no duration.
+/// The kernel's estimate for a packet of `bytes` when it leaves mac80211's queues, with the MAC header or Ethernet's that it
+/// has there, in a mode from HT on. Voice frames are taken to be sent alone. Zero: the kernel knows no duration.
 pub fn expected_airtime(kernel: Kernel, mode: &Mode, bytes: u32, is_voice: bool) -> Time {
     if kernel == Kernel::V6_1 && mode.format == Format::Eht {
         return Time::ZERO;
@@ -106,8 +106,8 @@ mod tests {
         Mode { rate: Rate::from_kbps(0), format, ldpc: false, mcs, streams, width_mhz, guard_interval_ns }
     }
 
-    /// By hand, from the rules: 1,024 bytes of HE80 at MCS 11 with two streams are 514 · 1/1024 symbols of 13.6 µs, so 6.82 µs; 1,552 of
-    /// them 10.3 µs, with 44 / 64 µs of preamble 10 µs, in units of 4 µs 8.
+    /// By hand, from the rules: 1,024 bytes of HE80 at MCS 11 with two streams are 514 · 1/1024 symbols of 13.6 µs, so 6.82 µs;
+    /// 1,552 of them 10.3 µs, with 44 / 64 µs of preamble 10 µs, in units of 4 µs 8.
     #[test]
     fn estimates_by_hand() {
         let us = |mode: &Mode, bytes, is_voice| {

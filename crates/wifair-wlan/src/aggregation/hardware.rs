@@ -301,7 +301,8 @@ impl Backlog {
         self.pending[rank][station.index()] = if is_full { Time::MAX } else { Time::ZERO };
     }
 
-    /// Counts a packet of `ip_bytes` that enters a link queue, whose link has that mode; returns the airtime counted as pending.
+    /// Counts a packet of `ip_bytes` that enters a link queue, whose link has that mode; returns the airtime counted as
+    /// pending.
     pub fn enter(
         &mut self,
         feed: Feed,
@@ -364,8 +365,8 @@ mod tests {
         (limit.below, limit.pending[station])
     }
 
-    /// AQL by hand: 3,000 bytes and half a preamble are 3,776 µs. Seven of them reach the interface's limit of 24 ms, and lower a
-    /// station's from 12 to 5 ms, until one leaves.
+    /// AQL by hand: 3,000 bytes and half a preamble are 3,776 µs. Seven of them reach the interface's limit of 24 ms, and lower
+    /// a station's from 12 to 5 ms, until one leaves.
     #[test]
     fn the_interface_decides_which_limit_a_station_has() {
         let mut backlog = Backlog::new(2);
