@@ -312,7 +312,9 @@ impl Dqm {
         let passed = cx.now - self.window_since;
         let over = match self.spec.window {
             ObservationWindow::Carry | ObservationWindow::Clock => passed >= self.window_length,
-            ObservationWindow::Used | ObservationWindow::CarryUsed => self.used[0] + self.used[1] >= self.window_length,
+            ObservationWindow::Used | ObservationWindow::CarryUsed => {
+                self.used[0] + self.used[1] >= self.window_length
+            }
             ObservationWindow::None => false,
         };
         if !over {

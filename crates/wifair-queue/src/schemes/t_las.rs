@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError};
 
-use super::las::{self, AckService, LasKey, Las, Unit};
+use super::las::{self, AckService, Las, LasKey, Unit};
 
 pub const INFO: Info = Info {
     name: "t-las",
