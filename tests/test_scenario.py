@@ -171,7 +171,7 @@ WRONG: list[tuple[dict[str, Any], str, list[str]]] = [
     ({"phy": {"name": "802.11ad"}}, "phy", ["802.11ad is not modelled", "802.11ac"]),
     ({"phy": {"name": "802.11axe"}}, "phy", ["unknown name '802.11axe'", "did you mean 802.11ax?"]),
     ({"phy": {"name": "802.11n", "width_mhz": 80}}, "phy.width_mhz", ["80", "20 or 40 MHz"]),
-    ({"ap": {"hardware": "ath10k"}}, "ap.hardware", ["unknown name", "did you mean ath9k"]),
+    ({"ap": {"hardware": "ath11k"}}, "ap.hardware", ["unknown name", "did you mean ath10k"]),
     ({"ap": {"hardware": "ath9k"}}, "ap.hardware", ["ideal", "mac.edca"]),
     (
         {"phy": {"name": "802.11n"}, "ap": {"hardware": {"name": "ath9k", "aql_low_us": 1.0}}},
