@@ -176,7 +176,6 @@ IN_CIRCLES = {
     "wifair-core": {"", "component"},
     "wifair-py": {"", "emulate", "live", "scheme", "scheme::python"},
     "wifair-sim": {"network", "network::changes", "network::link_rate", "trace", "trace::capture"},
-    "wifair-tcp": {"sender", "sender::loss_recovery", "sender::shaper", "sender::tcb"},
     "wifair-wlan": {"phy", "phy::dsss", "phy::ofdm", "phy::timing", "nodes", "nodes::reports"},
 }
 

@@ -37,6 +37,7 @@ mod scoreboard;
 mod segments;
 mod sender;
 mod seq;
+mod shaper;
 mod slow_start;
 mod small_queue;
 mod spec;

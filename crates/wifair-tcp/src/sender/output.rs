@@ -2,7 +2,7 @@
 
 use wifair_core::{Ecn, Packet, SackBlocks, TcpFlags, Time};
 
-use super::SenderState;
+use super::state::SenderState;
 use super::tcb::{Pending, Tcb};
 use crate::ecn::SETUP_SYN;
 use crate::marking::Kind;

@@ -1,61 +1,12 @@
-//! Traffic shaping, which may hold data back that the windows allow: pacing (`pacing.rs`) and TCP small queues
-//! (`small_queue.rs`).
+//! Traffic shaping by a sender: its pacing rate, whether it uses its window, and the next packet once `shaper.rs` of the crate
+//! allows one.
 
 use wifair_core::{Packet, Time};
 
 use super::loss_recovery::LossRecovery;
 use super::tcb::Tcb;
 use super::{LimitedBy, Sender};
-use crate::pacing::{Pacer, PacingSpec};
 use crate::seq;
-use crate::small_queue::SmallQueue;
-use crate::spec::TcpSpec;
-
-/// See the module documentation. A sender without either has none.
-#[derive(Clone, Debug)]
-pub(super) struct Shaper {
-    /// Gives the rate.
-    pacing: PacingSpec,
-    pacer: Option<Pacer>,
-    queue: Option<SmallQueue>,
-    /// One past the highest sequence number sent when the window was last used up, until that is acknowledged.
-    used_up: Option<u32>,
-}
-
-impl Shaper {
-    pub(super) fn new(spec: &TcpSpec, control_paces: bool) -> Option<Box<Shaper>> {
-        let own_rate = control_paces.then(|| PacingSpec { unpaced_segments: 0, ..PacingSpec::default() });
-        let pacing = spec.pacing.or(own_rate);
-        let pacer = pacing.map(Pacer::new);
-        let queue = spec.small_queue.map(SmallQueue::new);
-        let pacing = pacing.unwrap_or_default();
-        (pacer.is_some() || queue.is_some()).then(|| Box::new(Shaper { pacing, pacer, queue, used_up: None }))
-    }
-
-    /// Whether data is paced.
-    pub(super) fn paces(&self) -> bool {
-        self.pacer.is_some()
-    }
-
-    /// When the pacer lets more go; [`Time::MAX`] if it has held nothing back.
-    pub(super) fn wakes_at(&self) -> Time {
-        self.pacer.as_ref().map_or(Time::MAX, |pacer| pacer.wakes_at)
-    }
-
-    /// The deadline may have expired.
-    pub(super) fn wake(&mut self, now: Time) {
-        if let Some(pacer) = &mut self.pacer {
-            pacer.wake(now);
-        }
-    }
-
-    /// Counts a packet that enters the host's queue.
-    pub(super) fn count(&mut self, packet: &Packet) {
-        if let Some(queue) = &mut self.queue {
-            queue.queued_bytes += u64::from(packet.ip_bytes());
-        }
-    }
-}
 
 impl Tcb {
     /// See [`Sender::pacing_rate`].

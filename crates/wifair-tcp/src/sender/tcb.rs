@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use wifair_core::{ConnectionId, FiveTuple, Packet, SackBlocks, TcpFlags, Time};
 
-use super::SenderState;
-use super::shaper::Shaper;
+use super::state::SenderState;
 use crate::congestion::{Control, Window};
 use crate::ecn::EcnSender;
 use crate::recovery::Recovery;
 use crate::rto::Rto;
 use crate::seq;
+use crate::shaper::Shaper;
 use crate::spec::{Handshake, LossReduces, MAX_WINDOW_BYTES, TcpSpec};
 use crate::stats::SenderStats;
 

@@ -2,7 +2,7 @@
 
 use wifair_core::Time;
 
-use super::SenderState;
+use super::state::SenderState;
 use super::tcb::{Pending, Tcb};
 use crate::congestion::{Ack, AckSample, RttSample, Window};
 use crate::seq;
