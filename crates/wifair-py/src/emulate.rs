@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::plan;
+use crate::plan::plan;
 
 /// Runs the cell and the wire of a plan in real time, with network namespaces as hosts; returns a report as JSON. See
 /// `wifair_emulate::run` for the required privileges. The interpreter's lock is released, but no other thread should run.

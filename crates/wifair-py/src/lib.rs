@@ -5,35 +5,19 @@ mod arrow;
 #[cfg(target_os = "linux")]
 mod emulate;
 mod live;
+mod plan;
 mod scheme;
 
 use std::time::Duration;
 
 use arrow_schema::ArrowError;
-use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use wifair_sim::table::TableRow;
-use wifair_sim::{EventRow, Plan, SpecError, TraceSpec};
+use wifair_sim::{EventRow, TraceSpec};
 
-create_exception!(
-    _native,
-    PlanError,
-    PyValueError,
-    "A plan that cannot be run; has the attributes key, value, allowed."
-);
-
-fn plan_error(py: Python<'_>, error: &SpecError) -> PyErr {
-    let exception = PlanError::new_err(error.to_string());
-    let value = exception.value(py);
-    for (name, text) in [("key", &error.key), ("value", &error.value), ("allowed", &error.allowed)] {
-        if let Err(failure) = value.setattr(name, text) {
-            return failure;
-        }
-    }
-    exception
-}
+use plan::{PlanError, plan, plan_error};
 
 /// Version of the engine.
 #[pyfunction]
@@ -52,11 +36,6 @@ fn engine() -> &'static str {
 #[pyfunction]
 fn schema() -> String {
     wifair_sim::schema().to_string()
-}
-
-/// Parses a plan, together with the schemes written in Python that it names.
-fn plan(plan_json: &str, schemes: &Bound<'_, PyDict>) -> PyResult<Plan> {
-    scheme::read_plan(plan_json, schemes)?.map_err(|error| plan_error(schemes.py(), &error))
 }
 
 /// Returns the canonical form of a plan: all defaults filled in, keys sorted.

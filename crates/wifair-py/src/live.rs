@@ -8,7 +8,8 @@ use pyo3::types::PyDict;
 use wifair_core::Time;
 use wifair_sim::LiveNetwork;
 
-use crate::{plan, plan_error, scheme};
+use crate::plan::{plan, plan_error};
+use crate::scheme;
 
 /// See `wifair.live.Session`. Times are nanoseconds since the start. Without schemes written in Python, other threads of the
 /// interpreter run meanwhile.

@@ -15,8 +15,9 @@ use wifair_queue::{
 use super::buffer::Buffer;
 use super::call::{MethodCall, SchemeState, lend, misuse};
 use super::context::Context;
+use super::exception::fail;
 use super::packet::Packet;
-use super::{events, fail, words};
+use super::{events, words};
 
 /// A new scheme as returned by `wifair.scheme`: the attributes of its class, and its bound methods. Missing methods are absent.
 #[derive(FromPyObject)]
