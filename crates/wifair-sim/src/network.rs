@@ -1,11 +1,13 @@
+mod changeable;
 mod changes;
 mod datagrams;
 mod link_rate;
+mod listeners;
 mod small_queues;
 mod transfer_sequence;
 
-use changes::Changes;
-use link_rate::Listeners;
+use changeable::Changes;
+use listeners::Listeners;
 use std::sync::Arc;
 
 use wifair_core::{ConnectionId, Counters, Rate, Rng, SpecError, StationId, Time};

@@ -3,41 +3,16 @@
 use std::sync::Arc;
 
 use wifair_core::Time;
-use wifair_tcp::{TcpChange, TcpSpec};
+use wifair_tcp::TcpChange;
 use wifair_wlan::Bss;
 
 use super::Network;
-use crate::application::{ApplicationSpec, Carried, Transport};
+use super::changeable::Changes;
+use crate::application::{Carried, Transport};
 use crate::event::EventSpec;
 use crate::flow::Carries;
 use crate::plan::Plan;
 use crate::tap::Tap;
-
-/// Parts of the plan that such changes need.
-pub(super) struct Changes {
-    /// By group: its flows, in the order of the plan.
-    members: Vec<Vec<u32>>,
-    /// By flow: its application, to start again.
-    applications: Vec<ApplicationSpec>,
-    /// By flow: the parameters of its next connections, and whether they differ from those of the last.
-    tcp: Vec<(Arc<TcpSpec>, bool)>,
-    /// By flow: whether it has the wire's delay.
-    follows_wire: Vec<bool>,
-}
-
-impl Changes {
-    pub fn new(plan: &Plan) -> Changes {
-        let (indexes, group_of) = plan.groups();
-        let mut members = vec![vec![]; indexes.len()];
-        (0..).zip(&group_of).for_each(|(flow, &group)| members[group as usize].push(flow));
-        Changes {
-            members,
-            applications: plan.flows.iter().map(|flow| flow.application.clone()).collect(),
-            tcp: plan.flows.iter().map(|flow| (Arc::new(flow.tcp_of_ends()), false)).collect(),
-            follows_wire: plan.flows.iter().map(|flow| flow.one_way_delay_ms.is_none()).collect(),
-        }
-    }
-}
 
 impl<T: Tap> Network<T> {
     /// Prepares the network of `plan` for [`Network::change`].

@@ -15,7 +15,7 @@ use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeade
 use pcap_file::{DataLink, Endianness, PcapError};
 use wifair_core::Time;
 
-use super::TraceError;
+use super::error::TraceError;
 
 const BUFFER_BYTES: usize = 1 << 18;
 /// Timestamps count nanoseconds.

@@ -4,13 +4,13 @@
 mod capture;
 mod contents;
 mod dot11;
+mod error;
 mod events;
 mod headers;
 mod radiotap;
 mod scoreboard;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -23,6 +23,7 @@ use crate::wire::Way;
 use capture::{Capture, LinkType};
 pub use contents::Contents;
 use dot11::{Body, Dot11Writer, Heard, Sequences, Stamp};
+pub use error::TraceError;
 use events::EventLog;
 pub use events::{EventRow, EventSink};
 use headers::Headers;
@@ -52,38 +53,6 @@ pub struct PcapSpec {
     /// Whether to capture payload and FCS; otherwise headers only.
     pub full_frames: bool,
 }
-
-/// Why a trace could not be written.
-#[derive(Debug)]
-pub enum TraceError {
-    /// A trace of something that is not in the plan, or a plan that cannot be run.
-    Spec(SpecError),
-    /// A file that could not be written.
-    File(PathBuf, std::io::Error),
-}
-
-impl TraceError {
-    fn at(path: &Path, error: std::io::Error) -> TraceError {
-        TraceError::File(path.into(), error)
-    }
-}
-
-impl From<SpecError> for TraceError {
-    fn from(error: SpecError) -> TraceError {
-        TraceError::Spec(error)
-    }
-}
-
-impl fmt::Display for TraceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TraceError::Spec(error) => error.fmt(f),
-            TraceError::File(path, error) => write!(f, "{}: cannot be written: {error}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for TraceError {}
 
 /// Records what it observes: simulated packets, or other packets with the given contents.
 pub struct Trace<C: Contents = Headers> {
