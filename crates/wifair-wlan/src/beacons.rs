@@ -7,7 +7,8 @@ use wifair_core::{SpecError, Time};
 use crate::check;
 use crate::contention::Access;
 use crate::node::EdcafId;
-use crate::phy::{BssTiming, OnAir};
+use crate::phy::OnAir;
+use crate::phy::timing::BssTiming;
 
 /// Time unit of the Beacon Interval field (9.4.1.3).
 const TU: Time = Time::from_us(1_024);

@@ -7,7 +7,7 @@ use wifair_core::{Ac, Class, Packet, SpecError, Time};
 use crate::check;
 use crate::contention::Access;
 use crate::node::{EdcafId, Node, Numbering, RANKS, rank};
-use crate::phy::{BssTiming, contention_window};
+use crate::phy::timing::{BssTiming, contention_window};
 
 /// Something for each access category.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,8 @@ use wifair_queue::{DequeuedPacket, Exchange, Outcome};
 
 use crate::mac::Mac;
 use crate::node::{EdcafId, LinkId};
-use crate::phy::{BssTiming, Mode, OnAir};
+use crate::phy::timing::BssTiming;
+use crate::phy::{Mode, OnAir};
 use crate::ppdu::Ppdu;
 
 /// Static properties of a channel access function.

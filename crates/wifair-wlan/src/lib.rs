@@ -46,10 +46,10 @@ pub use edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, Paramete
 pub use mac::MacSpec;
 pub use node::Node;
 pub use phy::he::HeLtf;
+pub use phy::timing::{BssTiming, ControlFrame, ControlFrames};
 pub use phy::{
-    Band, BandKeys, BssKeys, BssTiming, Coding, ControlFrame, ControlFrames, ErpProtection, Format, LinkKeys,
-    MAX_PPDU_DURATION, Mode, Modes, OnAir, PhySpec, Preamble, ProtectionKeys, RateIndex, StationPhy, dsss,
-    eht, erp, he, ht, ofdm, vht,
+    Band, BandKeys, BssKeys, Coding, ErpProtection, Format, LinkKeys, MAX_PPDU_DURATION, Mode, Modes, OnAir,
+    PhySpec, Preamble, ProtectionKeys, RateIndex, StationPhy, dsss, eht, erp, he, ht, ofdm, vht,
 };
 pub use rate::{Choice, Feedback, RateAdaptation, RateSpec, Start, aarf, arf, fixed, ideal, minstrel_ht};
 pub use records::{BeaconUsage, BssSnapshot, ChannelTime, ChannelTimes, StationUsage, Usage};

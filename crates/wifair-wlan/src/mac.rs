@@ -10,7 +10,7 @@ use crate::beacons::BeaconsSpec;
 use crate::check;
 use crate::contention::{ArrivalWithinIfs, BackoffRange};
 use crate::edca::EdcaSpec;
-use crate::phy::{BssTiming, ControlFrames};
+use crate::phy::timing::{BssTiming, ControlFrames};
 use crate::rate::RateSpec;
 
 /// Maximum retry limit: an attempt takes at least 100 µs, so it is not reached within a day.

@@ -10,7 +10,7 @@ use crate::contention::Contention;
 use crate::exchange::{Captured, Collider, OngoingExchange, Phase, ReceptionOutcome};
 use crate::mac::Mac;
 use crate::node::{EdcafId, Node, Numbering};
-use crate::phy::BssTiming;
+use crate::phy::timing::BssTiming;
 use crate::ppdu::Ppdu;
 use crate::records::BeaconUsage;
 

@@ -15,7 +15,7 @@ use crate::deadlines::Deadlines;
 use crate::edca::Edca;
 use crate::edcaf::{Cost, Edcaf, Role};
 use crate::node::{EdcafId, LinkId, Node, Numbering, RANKS};
-use crate::phy::BssTiming;
+use crate::phy::timing::BssTiming;
 
 /// A port and the channel access function of the same number, in one record because they are used together.
 #[repr(C)] // what every frame and packet needs is together: see the two

@@ -12,7 +12,8 @@ use crate::edca::{Categories, EdcaSpec, key};
 use crate::link::StationModes;
 use crate::mac::{Mac, MacSpec};
 use crate::node::RANKS;
-use crate::phy::{BssTiming, Format, Modes, PhySpec};
+use crate::phy::timing::BssTiming;
+use crate::phy::{Format, Modes, PhySpec};
 
 /// Maximum number of stations in a cell.
 pub const MAX_STATIONS: usize = 20_000;

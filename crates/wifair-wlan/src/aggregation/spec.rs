@@ -7,7 +7,8 @@ use wifair_core::{SpecError, Time};
 use super::amsdu::Amsdu;
 use super::originator::Attempts;
 use crate::check;
-use crate::phy::{Band, BssTiming, Format, PhySpec};
+use crate::phy::timing::BssTiming;
+use crate::phy::{Band, Format, PhySpec};
 
 /// Which packets of a port join a PPDU for a station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

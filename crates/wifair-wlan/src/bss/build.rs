@@ -18,7 +18,8 @@ use crate::medium::Medium;
 use crate::meter::Meter;
 use crate::node::{Node, Numbering, RANKS};
 use crate::nodes::{Nodes, Own};
-use crate::phy::{BssTiming, Format, Modes, RateIndex, StationPhy};
+use crate::phy::timing::BssTiming;
+use crate::phy::{Format, Modes, RateIndex, StationPhy};
 use crate::rate::Start;
 use crate::spec::{AP_LABEL, BssSpec, DOWN_KEYS, StationChange, StationSpec, UP_KEYS};
 

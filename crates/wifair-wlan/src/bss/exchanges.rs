@@ -21,7 +21,7 @@ use crate::medium::Medium;
 use crate::meter::Meter;
 use crate::node::{EdcafId, LinkId};
 use crate::nodes::{Finished, Nodes, Released};
-use crate::phy::BssTiming;
+use crate::phy::timing::BssTiming;
 use crate::ppdu::Ppdu;
 use crate::rate::{Choice, Feedback};
 

@@ -5,7 +5,8 @@ use wifair_core::Time;
 use super::Bss;
 use crate::exchange::{Collider, OngoingExchange, Phase, ReceptionOutcome};
 use crate::node::{EdcafId, Node};
-use crate::phy::{ControlFrames, Mode};
+use crate::phy::Mode;
+use crate::phy::timing::ControlFrames;
 use crate::transmission::{AirFrame, Beacon, Decoded, FrameKind, SentPpdu};
 
 /// What a sender transmits in an exchange, from RTS or CTS-to-self to the response.

@@ -12,7 +12,8 @@ use wifair_core::{Rng, StationId, Time};
 
 use crate::exchange::Collider;
 use crate::node::{LinkId, Node};
-use crate::phy::{ACK_BYTES, BssTiming, Mode, Modes};
+use crate::phy::timing::{ACK_BYTES, BssTiming};
+use crate::phy::{Mode, Modes};
 use radio::{Radio, Track};
 
 /// Channel errors of a BSS that has any.

@@ -8,7 +8,8 @@ use super::Nodes;
 use super::transmitter::{MacTransmitter, Picked};
 use crate::aggregation::{Agreement, Feed, Formed, LinkQueueEntry, Occasion, QueuedPpdu};
 use crate::node::{EdcafId, LinkId, rank};
-use crate::phy::{BssTiming, Mode};
+use crate::phy::Mode;
+use crate::phy::timing::BssTiming;
 use crate::ppdu::Ppdu;
 
 impl Nodes {

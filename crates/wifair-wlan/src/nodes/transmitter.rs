@@ -11,7 +11,7 @@ use crate::aggregation::{
 use crate::deadlines::Deadlines;
 use crate::edcaf::{Cost, Edcaf};
 use crate::node::{EdcafId, LinkId, rank};
-use crate::phy::BssTiming;
+use crate::phy::timing::BssTiming;
 
 /// Next service of a channel access function.
 pub(super) enum Picked {

@@ -10,7 +10,7 @@ use wifair_core::{Info, SpecError, Time};
 use super::channel::{Band, Requested};
 use super::keys::{BssKeys, Preamble};
 use super::mode::{Format, Mode, OnAir};
-use super::{Characteristics, Phy};
+use super::contract::{Characteristics, Phy};
 use crate::check;
 
 /// Shown in lists of components.

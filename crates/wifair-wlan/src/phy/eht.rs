@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
-use super::Phy;
+use super::contract::Phy;
 use super::channel::{Band, Capabilities, Operating, Requested};
 use super::he::{GUARD_INTERVALS_NS, HeLtf, SingleUser, check_padding};
 use super::keys::{BandKeys, BssKeys, LinkKeys, ProtectionKeys};

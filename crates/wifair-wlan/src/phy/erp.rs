@@ -9,7 +9,9 @@ use wifair_core::{Info, SpecError};
 
 use super::channel::{Band, Requested};
 use super::mode::{Format, OnAir};
-use super::{BssKeys, Characteristics, Phy, ProtectionKeys, ofdm};
+use super::contract::{Characteristics, Phy};
+use super::keys::{BssKeys, ProtectionKeys};
+use super::ofdm;
 use crate::check;
 
 /// Shown in lists of components.

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
-use super::Phy;
+use super::contract::Phy;
 use super::channel::{Band, Capabilities, Operating, Requested, Setting, Waveform};
 use super::keys::{BandKeys, BssKeys, Coding, LinkKeys, ProtectionKeys};
 use super::mcs::training_fields;

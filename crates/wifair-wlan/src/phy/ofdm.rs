@@ -9,7 +9,8 @@ use wifair_core::{Info, SpecError, Time};
 
 use super::channel::{Band, Requested};
 use super::mode::{Format, Mode, OnAir};
-use super::{BssKeys, Characteristics, Phy};
+use super::contract::{Characteristics, Phy};
+use super::keys::BssKeys;
 use crate::check;
 
 /// Shown in lists of components.

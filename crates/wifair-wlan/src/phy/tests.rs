@@ -1,5 +1,6 @@
 use wifair_core::Time;
 
+use super::timing::{BssTiming, ControlFrames};
 use super::*;
 
 fn timing(spec: &PhySpec) -> BssTiming {

@@ -2,9 +2,10 @@
 
 use wifair_core::{Rate, SpecError, Time};
 
+use super::contract::Characteristics;
 use super::keys::{ErpProtection, ProtectionKeys};
 use super::mode::{Format, Mode, Modes, OnAir, RateIndex};
-use super::{Band, Characteristics, PhySpec, StationPhy, dsss, ofdm};
+use super::{Band, PhySpec, StationPhy, dsss, ofdm};
 use crate::check;
 
 /// PSDU bytes of MAC ACK and CTS (9.3.1.4, 9.3.1.3).

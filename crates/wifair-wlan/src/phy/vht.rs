@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
-use super::Phy;
+use super::contract::Phy;
 use super::channel::{Band, Capabilities, Operating, Requested, Setting, Waveform};
 use super::keys::{BandKeys, BssKeys, Coding, LinkKeys};
 use super::mcs::{MCS, Mcs, training_fields};

@@ -2,72 +2,10 @@
 //!
 //! To add one, write its file here and a line in the registry below.
 
+mod contract;
 mod ladder;
 
-use wifair_core::{Rng, Time};
-
-use crate::phy::{Modes, RateIndex};
-
-/// Chooses the mode of each transmission to one peer.
-pub trait RateAdaptation: Send {
-    /// The outcome of a transmission to the peer is known. Returns what the next one uses. (An RTS without a CTS says nothing about
-    /// the mode, nor does a Block Ack Request: neither is reported.)
-    fn on_attempt(&mut self, feedback: &mut Feedback) -> Choice;
-
-    /// Whether the mode ever changes; if not, [`RateAdaptation::on_attempt`] is not called.
-    fn adapts(&self) -> bool {
-        true
-    }
-}
-
-/// What is known of a transmission.
-pub struct Feedback<'a> {
-    /// Its mode.
-    pub mode: RateIndex,
-    /// Its MPDUs; a single frame is one.
-    pub sent: u32,
-    /// How many of them the peer has acknowledged: 0 if there was no response.
-    pub acknowledged: u32,
-    /// When the exchange ended.
-    pub now: Time,
-    /// Probability that the peer cannot decode an MPDU of a mode and a length in bytes now, without a collision. No real
-    /// sender knows it: it is for bounds like [`ideal`].
-    pub error_rate: &'a mut dyn FnMut(RateIndex, u32) -> f64,
-}
-
-/// Modes that an adaptation has chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice {
-    /// Nominal mode of the link, of which schemes and TCP are notified.
-    pub link: RateIndex,
-    /// The mode of the next attempt: another one while a mode is sampled, or down a retry chain.
-    pub next: RateIndex,
-    /// Whether the next attempt samples that mode: with one MPDU.
-    pub samples: bool,
-}
-
-impl From<RateIndex> for Choice {
-    fn from(mode: RateIndex) -> Choice {
-        Choice { link: mode, next: mode, samples: false }
-    }
-}
-
-/// Where an adaptation begins.
-pub struct Start<'a> {
-    /// The mode that the scenario gives the link.
-    pub first: RateIndex,
-    /// The modes of the link.
-    pub modes: &'a Modes,
-    /// The link's random stream.
-    pub rng: &'a mut Rng,
-}
-
-impl Start<'_> {
-    /// The fastest mode.
-    fn fastest(&self) -> RateIndex {
-        RateIndex(self.modes.count() as u8 - 1)
-    }
-}
+pub use contract::{Choice, Feedback, RateAdaptation, Start};
 
 wifair_core::registry! {
     /// A rate adaptation by name, with its parameters.
