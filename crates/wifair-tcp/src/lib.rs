@@ -42,6 +42,7 @@ mod slow_start;
 mod small_queue;
 mod spec;
 mod stats;
+mod window_field;
 
 pub use change::TcpChange;
 pub use congestion::CongestionControlSpec;

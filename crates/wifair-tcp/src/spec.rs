@@ -7,6 +7,7 @@ use crate::loss_detection::LossDetectionSpec;
 use crate::marking::PriorityMarkingSpec;
 use crate::pacing::PacingSpec;
 use crate::small_queue::SmallQueueSpec;
+use crate::window_field::{LARGEST_FIELD, MAX_WINDOW_BYTES, MAX_WINDOW_SCALE};
 
 /// Parameters of one TCP connection, both ends. Defaults follow the RFCs.
 ///
@@ -280,13 +281,6 @@ pub(crate) struct CountedBytes {
     /// In a slow start that follows a timeout.
     pub(crate) after_timeout: u32,
 }
-
-/// The largest value of the window field.
-const LARGEST_FIELD: u32 = (1 << 16) - 1;
-/// RFC 7323, 2.3.
-const MAX_WINDOW_SCALE: u8 = 14;
-/// The largest window that can be advertised.
-pub(crate) const MAX_WINDOW_BYTES: u32 = LARGEST_FIELD << MAX_WINDOW_SCALE;
 
 impl TcpSpec {
     /// Checks every value. `path` is the key of this spec in the plan, such as `flows.tcp`.

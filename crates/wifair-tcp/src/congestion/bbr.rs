@@ -27,7 +27,7 @@ use wifair_core::{Info, Time};
 use super::{Ack, CongestionControl, RttSample, Window};
 use crate::delivery_rate::{LostPacket, RateSample};
 use crate::recovery_rule::{ExitWindow, PartialAckTimer, RecoveryRule};
-use crate::spec::MAX_WINDOW_BYTES;
+use crate::window_field::MAX_WINDOW_BYTES;
 
 /// Description in the registry.
 pub const INFO: Info = Info {

@@ -26,7 +26,7 @@ use wifair_core::{Info, SpecError, Time};
 
 use super::{Ack, CongestionControl, RttSample, Window};
 use crate::recovery_rule::{ExitWindow, PartialAckTimer, RecoveryRule};
-use crate::spec::MAX_WINDOW_BYTES;
+use crate::window_field::MAX_WINDOW_BYTES;
 
 /// Description in the registry.
 pub const INFO: Info = Info {

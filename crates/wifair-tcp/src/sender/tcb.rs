@@ -12,8 +12,9 @@ use crate::recovery::Recovery;
 use crate::rto::Rto;
 use crate::seq;
 use crate::shaper::Shaper;
-use crate::spec::{Handshake, LossReduces, MAX_WINDOW_BYTES, TcpSpec};
+use crate::spec::{Handshake, LossReduces, TcpSpec};
 use crate::stats::SenderStats;
+use crate::window_field::MAX_WINDOW_BYTES;
 
 /// A packet that is sent before any data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
