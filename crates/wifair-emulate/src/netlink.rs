@@ -24,7 +24,7 @@ const RTO_MIN: u16 = 13;
 pub enum Metric {
     /// A number.
     Number(u16, u32),
-    /// `congctl`.
+    /// `congctl`: the congestion control of connections to the destination.
     CongestionControl(String),
 }
 

@@ -35,7 +35,7 @@ pub struct MinTree {
 }
 
 impl MinTree {
-    /// `len` instants, all "never".
+    /// Creates a tree of `len` instants, all [`Time::MAX`].
     pub fn new(len: usize) -> MinTree {
         let leaves = len.div_ceil(FAN).max(1);
         let (mut first_leaf, mut width) = (0, 1);

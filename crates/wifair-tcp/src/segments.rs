@@ -13,7 +13,7 @@ pub(crate) struct Segment {
     pub(crate) end: u32,
     /// Sent more than once.
     pub(crate) retransmitted: bool,
-    /// It ends with a FIN, which no SACK block covers: a receiver here remembers it without its sequence number.
+    /// Whether it ends with a FIN. No SACK block covers a FIN, since the receiver keeps one without its sequence number.
     fin: bool,
     sacked: bool,
     /// Found to be lost since the latest transmission.

@@ -392,7 +392,7 @@ fn shared_parts(
     (port, edcaf)
 }
 
-/// Whether one of the ports holds a packet of the flow.
+/// Whether one of the transmit queues holds a packet of the flow.
 fn is_held(categories: &[AccessCategory], flow: FlowId) -> bool {
     categories.iter().any(|category| category.port.holds(flow))
 }

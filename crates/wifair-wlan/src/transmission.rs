@@ -85,7 +85,7 @@ pub enum TransmissionOutcome {
     Collided,
     /// Its receiver cannot decode the data frame.
     DataLost,
-    /// Its sender cannot decode the MAC ACK; or no node can, since it answers a captured frame while others are on the air.
+    /// Its sender does not decode the MAC ACK. After a capture no node does while other frames of the collision are on the air.
     AckLost,
 }
 

@@ -12,9 +12,9 @@ const NONE: EdcafId = EdcafId::NONE;
 /// Lists of contenders by virtual slot. The links are stored with the contenders, so nothing is ever allocated.
 #[derive(Debug)]
 pub(crate) struct Wheel {
-    /// Bit `w` is set where `words[w]` has any bit.
+    /// Bit `w` is set if `words[w]` is not zero.
     summary: u32,
-    /// Bit `b` of word `w` is set where the bucket `64 w + b` has any contender.
+    /// Bit `b` of word `w` is set if the bucket `64 w + b` has a contender.
     words: [u64; WORDS],
     heads: Box<[EdcafId; SLOTS]>,
 }

@@ -1,4 +1,4 @@
-"""What to do in one setting: leave the scheme that is there, change it, or choose by what counts most."""
+"""Advice for one setting: keep the present scheme, change it, or choose by the quantity that counts most."""
 
 from __future__ import annotations
 

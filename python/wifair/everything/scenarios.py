@@ -159,7 +159,7 @@ class Own:
 
     @property
     def scheme(self) -> str | Mapping[str, Any]:
-        """The scheme that the file has, with its parameters."""
+        """The scheme in the file, with its parameters."""
         found: str | Mapping[str, Any] = self.given.settings().get("ap", {}).get("scheme", "droptail")
         return found
 

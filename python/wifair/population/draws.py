@@ -29,7 +29,7 @@ class Draws:
     index: int
 
     def uniform(self, name: str) -> float:
-        """The number of that name, from 0 up to but not including 1."""
+        """The uniform random number in [0, 1) with this name."""
         told = f"{GENERATOR}\n{version()}\n{self.seed}\n{self.kind}\n{self.index}\n{name}"
         digest = hashlib.sha256(told.encode()).digest()
         return math.ldexp(int.from_bytes(digest[:8], "big") >> (64 - BITS), -BITS)

@@ -70,8 +70,8 @@ impl KeyOrder {
         stations[station.index()].insert((key, arrival, slot.0));
     }
 
-    /// The first packet that the grant admits. `queued` are all packets, needed by the first call. O(log n) for one station,
-    /// else O(stations).
+    /// The first packet in the order of keys that the grant admits. The first call builds the orders by station from `queued`,
+    /// all packets. O(log n) if the grant names a station, else O(stations).
     pub(super) fn first_admitted(
         &mut self,
         grant: &Grant,

@@ -68,7 +68,7 @@ row! {
     }
 }
 
-/// Takes rows; returns false if no more are wanted.
+/// Receives rows of the event log; returns false if no more are wanted.
 pub type EventSink = Box<dyn FnMut(Vec<EventRow>) -> bool + Send>;
 
 pub(super) struct EventLog {

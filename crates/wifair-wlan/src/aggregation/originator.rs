@@ -30,10 +30,10 @@ pub(crate) struct Mpdu {
     received: bool,
     /// Whether its receiver accepted it: it was not a duplicate, and had not been skipped by a reorder timeout.
     taken: bool,
-    /// Whether it is in the MPDU of the packet before it.
+    /// Whether it continues the A-MSDU of the packet before it.
     is_joined: bool,
     taken_at: Time,
-    /// Its account of shares, if it was in a PPDU that was settled, as those are in which an MPDU has failed.
+    /// Its account of shares, if it was in a PPDU whose times were divided among its MPDUs, as after each failure.
     account: u32,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Mpdu {
 #[derive(Clone, Copy, Debug)]
 struct SentTimes {
     spent: AirtimeShare,
-    /// The timeout after its failure, which is part of overhead and service.
+    /// The wait for a response that did not come; overhead and service include it.
     timeout: Time,
     packets: usize,
     /// Bytes of its MPDUs.

@@ -1,4 +1,4 @@
-//! Read access to a BSS: counters, ports, rates, flows.
+//! Read access to a BSS: counters, transmit queues, rates, flows.
 
 use wifair_core::{Ac, FiveTuple, FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{Direction, Flows, Ledger, TxQueue};

@@ -65,7 +65,7 @@ impl Bss {
         }))
     }
 
-    /// When the part of `node` in the exchange that has just begun ends, if it is a sender of it.
+    /// When `node` stops transmitting in the exchange that has just begun; `None` if it is not a sender of it.
     pub fn transmits_until(&self, node: Node) -> Option<Time> {
         let own = self.senders().filter(|sender| self.exchanges.nodes.node(sender.id) == node);
         let beacon = self.exchanges.medium.beacon_ends().filter(|_| node == Node::Ap);

@@ -62,7 +62,7 @@ impl MacTransmitter<'_> {
         !self.edcaf.is_free()
     }
 
-    /// Picks the next service, given the `last` link.
+    /// Selects the next link to serve, or a frame without an agreement. Links take turns after `last` unless the queue chooses.
     pub(super) fn pick(&mut self, last: LinkId, phy: &BssTiming, now: Time) -> Option<Picked> {
         let MacTransmitter { index, edcaf, queue, view, aggregation, deadlines } = self;
         let (index, role) = (*index, *edcaf.role());

@@ -134,7 +134,7 @@ pub struct RateIndex(pub u8);
 pub struct OnAir {
     /// The mode.
     pub mode: Mode,
-    /// Which of [`BssTiming::control_frames`](super::timing::BssTiming::control_frames) goes with its frames.
+    /// Index of its control frames in [`BssTiming::control_frames`](super::timing::BssTiming::control_frames).
     pub(crate) control: u8,
     /// Frames with a longer PSDU are sent after an RTS.
     pub(crate) rts_threshold: u32,
