@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
 use super::channel::{Band, Requested};
+use super::contract::{Characteristics, Phy};
 use super::keys::{BssKeys, Preamble};
 use super::mode::{Format, Mode, OnAir};
-use super::contract::{Characteristics, Phy};
 use crate::check;
 
 /// Shown in lists of components.

@@ -11,8 +11,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
-use super::contract::Phy;
 use super::channel::{Band, Capabilities, Operating, Requested};
+use super::contract::Phy;
 use super::he::{GUARD_INTERVALS_NS, HeLtf, SingleUser, check_padding};
 use super::keys::{BandKeys, BssKeys, LinkKeys, ProtectionKeys};
 use super::mode::{Format, OnAir};

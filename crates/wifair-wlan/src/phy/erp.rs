@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError};
 
 use super::channel::{Band, Requested};
-use super::mode::{Format, OnAir};
 use super::contract::{Characteristics, Phy};
 use super::keys::{BssKeys, ProtectionKeys};
+use super::mode::{Format, OnAir};
 use super::ofdm;
 use crate::check;
 

@@ -12,8 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
-use super::contract::Phy;
 use super::channel::{Band, Capabilities, Operating, Requested, Setting, Waveform};
+use super::contract::Phy;
 use super::keys::{BandKeys, BssKeys, Coding, LinkKeys, ProtectionKeys};
 use super::mcs::training_fields;
 use super::mode::{Format, OnAir};

@@ -11,8 +11,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
-use super::contract::Phy;
 use super::channel::{Band, Capabilities, Operating, Requested, Setting, Waveform};
+use super::contract::Phy;
 use super::keys::{BandKeys, BssKeys, Coding, LinkKeys};
 use super::mcs::{MCS, Mcs, training_fields};
 use super::mode::{Format, OnAir};
