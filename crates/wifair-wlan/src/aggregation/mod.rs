@@ -334,7 +334,7 @@ mod tests {
     use wifair_queue::{DequeuedPacket, Flows, FlowsSpec, Grant, TxQueue, TxQueueSpec, View};
 
     use super::*;
-    use originator::Attempts;
+    use spec::Attempts;
 
     /// Both ends of an agreement, the port above, and what has come of it.
     struct Side {
@@ -345,7 +345,7 @@ mod tests {
         is_general: bool,
     }
 
-    const MAX: Attempts = Attempts { mpdu: 3, request: 2, requests_after: true };
+    const MAX: Attempts = Attempts { mpdu: 3, request: 2, requests: Requests::Missed };
 
     impl Side {
         fn new(is_general: bool, amsdu: Amsdu) -> Side {
@@ -375,7 +375,8 @@ mod tests {
                 });
             let ns = |factor: u64| Time::from_ns(1_000_000 + 12_345 * factor);
             let spent = AirtimeShare { airtime: ns(1), overhead: ns(2), service: ns(3) };
-            agreement.originator.attempt(spent, Rate::from_kbps(6_000), |since, packets| {
+            let is_requested = formed.psdu.is_some_and(|psdu| psdu.mpdus() > 1);
+            agreement.originator.attempt(spent, Rate::from_kbps(6_000), is_requested, |since, packets| {
                 finished.push(format!("{packets} since {since}"));
             });
             let reaches = fate > 1 && any;

@@ -9,6 +9,7 @@ use wifair_queue::{DequeuedPacket, MpduOutcome, TransmittedMpdu};
 use super::accounts::{Accounts, AirtimeShare, Settled};
 use super::amsdu::Amsdu;
 use super::psdu::{DELIMITER_BYTES, Limits, Psdu, Shares};
+use super::spec::{Attempts, Requests};
 
 /// A packet in the link queue, and the MPDU that contains it: all packets of an A-MSDU have its sequence number and its
 /// outcomes.
@@ -52,6 +53,8 @@ struct SentTimes {
     is_whole: bool,
     /// Whether its failure is counted.
     has_failed: bool,
+    /// Whether a Block Ack Request follows if it fails.
+    is_requested: bool,
 }
 
 impl SentTimes {
@@ -65,6 +68,7 @@ impl SentTimes {
             rate,
             is_whole: false,
             has_failed: false,
+            is_requested: false,
         }
     }
 
@@ -388,8 +392,16 @@ impl Originator {
         match ppdu {
             NONE => {}
             REQUEST => self.request_formed = false,
-            _ => self.queue.iter_mut().filter(|mpdu| mpdu.ppdu == ppdu).for_each(|mpdu| mpdu.ppdu = NONE),
+            _ => {
+                self.queue.iter_mut().filter(|mpdu| mpdu.ppdu == ppdu).for_each(|mpdu| mpdu.ppdu = NONE);
+                self.owes_request |= self.misses_block_ack();
+            }
         }
+    }
+
+    /// Whether a Block Ack Request follows the failure of the PPDU.
+    fn misses_block_ack(&self) -> bool {
+        self.sent.has_failed && self.sent.is_requested
     }
 
     fn is_request(&self) -> bool {
@@ -423,9 +435,15 @@ impl Originator {
         any
     }
 
-    /// The PPDU is sent, which takes the times `spent`. `first` receives since when packets have been in the link queue that
-    /// are sent for the first time, and the number of those in a row.
-    pub fn attempt(&mut self, spent: AirtimeShare, rate: Rate, mut first: impl FnMut(Time, u64)) {
+    /// The PPDU is sent, which takes the times `spent`; a Block Ack Request follows its failure if it `is_requested`. `first`
+    /// receives since when packets have been in the link queue that are sent for the first time, and the number of those in a row.
+    pub fn attempt(
+        &mut self,
+        spent: AirtimeShare,
+        rate: Rate,
+        is_requested: bool,
+        mut first: impl FnMut(Time, u64),
+    ) {
         let Grown { ppdu, entered, at, mut packets, mut bytes } = self.grown;
         let (mut since, mut count) = (Time::ZERO, 0);
         let mut note = |taken_at, more| {
@@ -450,7 +468,7 @@ impl Originator {
             }
         }
         note(Time::MAX, 0);
-        self.sent = SentTimes { spent, packets, bytes, rate, ..SentTimes::nothing() };
+        self.sent = SentTimes { spent, packets, bytes, rate, is_requested, ..SentTimes::nothing() };
     }
 
     /// Ends the PPDU if the receiver decodes all of it and nothing has failed: returns its first sequence number and its
@@ -649,8 +667,9 @@ impl Originator {
     /// Whether [`Originator::give_up`] would leave nothing to send.
     pub fn is_exhausted(&self, max: &Attempts) -> bool {
         let exhausted = self.queue.iter().all(|mpdu| mpdu.failures >= max.mpdu);
-        let request = if max.requests_after { self.queue.is_empty() } else { true };
-        exhausted && request && (!self.owes_request || self.request_failures >= max.request)
+        let request = max.requests == Requests::Never || self.queue.is_empty();
+        let owes_request = self.owes_request && self.request_failures < max.request;
+        exhausted && request && !owes_request && !self.misses_block_ack()
     }
 
     /// Gives up the MPDUs and the Block Ack Request that have reached their limits of attempts; the MPDUs are passed to `done`,
@@ -675,15 +694,6 @@ impl Originator {
         if self.queue.len() == before {
             return;
         }
-        self.owes_request |= max.requests_after;
+        self.owes_request |= max.requests != Requests::Never;
     }
-}
-
-/// Limits of attempts.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Attempts {
-    pub mpdu: u32,
-    pub request: u32,
-    /// Whether a Block Ack Request follows an MPDU that is given up.
-    pub requests_after: bool,
 }

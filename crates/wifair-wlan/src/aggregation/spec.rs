@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{SpecError, Time};
 
 use super::amsdu::Amsdu;
-use super::originator::Attempts;
 use crate::check;
 use crate::phy::timing::BssTiming;
 use crate::phy::{Band, Format, PhySpec};
@@ -32,6 +31,8 @@ pub enum Requests {
     /// After an MPDU has been dropped, so that the recipient does not wait for it.
     #[default]
     GivenUp,
+    /// Also after a PPDU of several MPDUs whose Block Ack was not decoded, as in ns-3.
+    Missed,
     /// Never: the recipient waits until its window moves or its reorder timeout expires.
     Never,
 }
@@ -61,7 +62,8 @@ pub struct AggregationSpec {
     /// Reorder timeout in ms: how long an MPDU received out of order waits for those before it. Linux has
     /// 100.
     pub reorder_timeout_ms: f64,
-    /// When a Block Ack Request is sent: given-up (after an MPDU is dropped) or never.
+    /// When a Block Ack Request is sent: given-up (after an MPDU is dropped, as in Linux), missed (also after a
+    /// missed Block Ack, as in ns-3) or never.
     pub bar: Requests,
     /// Which packets of a port join a PPDU: gather (all for its station), head-run (up to the first for
     /// another) or driver-queue (those in the station's driver queue).
@@ -97,6 +99,15 @@ const MIN_AMSDU_BYTES: u32 = 100;
 
 /// Frames that ath9k holds for an access category (ATH_MAX_QDEPTH).
 const DRIVER_QUEUE_PACKETS: u32 = 123;
+
+/// Limits of attempts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attempts {
+    pub mpdu: u32,
+    pub request: u32,
+    /// When a Block Ack Request is sent.
+    pub requests: Requests,
+}
 
 /// [`AggregationSpec`] in the form that the engine uses.
 #[derive(Clone, Copy, Debug)]
@@ -163,7 +174,7 @@ impl AggregationSpec {
             attempts: Attempts {
                 mpdu: given("max_attempts", self.max_attempts, retry_limit, 1..=1_000_000, "attempts")?,
                 request: retry_limit,
-                requests_after: self.bar == Requests::GivenUp,
+                requests: self.bar,
             },
             reorder_timeout: Time::from_secs_f64(timeout_ms * 1e-3),
             fill: self.fill,

@@ -124,7 +124,7 @@ impl Exchanges {
         edcaf.attempt(&row.on_air.mode, end - now);
         row.usage.attempts += 1;
         if row.has_agreement {
-            self.count_mpdus(sender, link);
+            self.count_mpdus(sender, link, true);
         }
     }
 

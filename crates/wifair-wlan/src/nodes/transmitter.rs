@@ -6,7 +6,8 @@ use wifair_queue::{DequeuedPacket, Exchange, Grant, Outcome, TxQueue, View};
 
 use super::{Finished, Nodes, parts};
 use crate::aggregation::{
-    Aggregation, Agreement, AirtimeShare, Feed, Fill, Formed, Hardware, Limits, Mpdu, Originator, Settled,
+    Aggregation, Agreement, AirtimeShare, Feed, Fill, Formed, Hardware, Limits, Mpdu, Originator, Requests,
+    Settled,
 };
 use crate::deadlines::Deadlines;
 use crate::edcaf::{Cost, Edcaf};
@@ -175,14 +176,17 @@ impl MacTransmitter<'_> {
         self.originator().draw(decodes)
     }
 
-    /// Counts a transmission of the PPDU of the link queue in service, which has begun at `began`.
-    pub(crate) fn attempt_ppdu(self, began: Time) {
+    /// Counts a transmission of the PPDU of the link queue in service, which has begun at `began`; after an RTS that collides
+    /// the PPDU itself is not `sent`.
+    pub(crate) fn attempt_ppdu(self, began: Time, sent: bool) {
         let (Cost { airtime, overhead }, service) = self.edcaf.attempt_ppdu(began);
         let spent = AirtimeShare { airtime, overhead, service };
         let MacTransmitter { edcaf, queue, aggregation, .. } = self;
+        let follows_missed = aggregation.rules.attempts.requests == Requests::Missed;
         let agreement = aggregation.of_mut(edcaf.link(), rank(edcaf.role().ac)).expect("it has an agreement");
         let note = |since, packets| queue.record_wait_below(began - since, packets);
-        agreement.originator.attempt(spent, edcaf.mode().rate, note);
+        let is_requested = follows_missed && sent && edcaf.ppdu().mpdus > 1;
+        agreement.originator.attempt(spent, edcaf.mode().rate, is_requested, note);
     }
 
     /// Counts the failure of each MPDU of the PPDU in service, or of the Block Ack Request, after `timeout`. Returns whether

@@ -5,6 +5,7 @@ use crate::support;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use proptest::sample::select;
 use support::{effort, mean_wait, packet, packet_down};
 use wifair_core::{StationId, Time};
 use wifair_queue::{Direction, Ledger, SchemeSpec};
@@ -146,7 +147,7 @@ fn case() -> impl Strategy<Value = Case> {
         prop_oneof![Just(None), (1u32..6).prop_map(Some)],
         1u32..5,
         prop_oneof![Just(0.5), Just(5.0), Just(100.0)],
-        any::<(bool, bool)>(),
+        (any::<bool>(), select(vec![Requests::Never, Requests::GivenUp, Requests::Missed])),
         prop_oneof![Just(0.0), Just(16.0)],
         prop_oneof![Just(5_484.0), Just(700.0)],
         prop_oneof![2 => Just(0u32), 1 => 100u32..4_065],
@@ -164,16 +165,8 @@ fn case() -> impl Strategy<Value = Case> {
         prop::collection::vec((gap, any::<u16>(), any::<bool>(), bytes), 1..150),
     )
         .prop_map(|(aggregation, errors, txop_us, rts, (seed, below), arrivals)| {
-            let (
-                window,
-                max_mpdus,
-                attempts,
-                timeout_ms,
-                (gather, requests),
-                spacing,
-                longest,
-                max_amsdu_bytes,
-            ) = aggregation;
+            let (window, max_mpdus, attempts, timeout_ms, (gather, bar), spacing, longest, max_amsdu_bytes) =
+                aggregation;
             let mut spec = cell(
                 errors.len(),
                 ht20(),
@@ -184,7 +177,7 @@ fn case() -> impl Strategy<Value = Case> {
                     max_attempts: Some(attempts),
                     reorder_timeout_ms: timeout_ms,
                     fill: if gather { Fill::Gather } else { Fill::HeadRun },
-                    bar: if requests { Requests::GivenUp } else { Requests::Never },
+                    bar,
                     min_mpdu_spacing_us: spacing,
                     max_ppdu_us: longest,
                     max_amsdu_bytes,

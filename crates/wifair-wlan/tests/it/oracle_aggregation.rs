@@ -10,7 +10,7 @@ use oracle::mode::{Generation, Mode};
 use oracle::random::aggregated_scenarios;
 use oracle::record::{Decoded, GivenUp, Outcome, Record, Transmission};
 use oracle::scenario::{Errors, Pattern, Scenario, Station, Stream};
-use oracle::timing::{Aggregation, Category, Edca, Modern, Rules};
+use oracle::timing::{Aggregation, Category, Edca, Modern, Requests, Rules};
 use oracle::{tell, validating};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::cell::RefCell;
@@ -157,7 +157,7 @@ fn what_is_given_up_is_requested_away() {
     assert_eq!((request.at, request.request, request.ended), (1707, Some(3), Some(1787)));
     assert_eq!(delivered(&record), [(1616, 0), (1739, 2)]);
     // Without it the third waits for its timeout.
-    let record = air::run(&scenario(Aggregation { requests: false, ..aggregation })).whole;
+    let record = air::run(&scenario(Aggregation { requests: Requests::Never, ..aggregation })).whole;
     assert_eq!((record.transmissions.len(), delivered(&record)), (1, vec![(1616, 0), (1616 + 100_000, 2)]));
 }
 
@@ -176,6 +176,36 @@ fn a_failed_exchange_is_sent_again_whole() {
     let record = air::run(&losing(scenario, 0, &[true, true, true, false, false, false])).whole;
     assert_eq!(sent(&record), [(1008, 0, vec![0, 1, 2]), (1616 + 45 + 43, 0, vec![0, 1, 2])]);
     assert_eq!(record.transmissions[0].outcome, Some(Outcome::DataLost));
+}
+
+#[test]
+fn a_missed_block_ack_is_asked_for() {
+    let aggregation = Aggregation { requests: Requests::Missed, ..Aggregation::ht() };
+    let mut scenario = bss(without_chance(aggregation), 1, vec![burst(0, true, 1500, 3)]);
+    // The Block Ack, 1632..1664, is noise to the station, which asks again after an EIFS, and learns that all were decoded.
+    scenario.stations[0].errors = Errors { ack_down: 0.5, ..Errors::default() };
+    let record = air::run(&losing(scenario.clone(), 1, &[true, false])).whole;
+    let requests =
+        |record: &Record| record.transmissions.iter().map(|t| (t.at, t.request)).collect::<Vec<_>>();
+    assert_eq!(requests(&record), [(1008, None), (1664 + 60 + 43, Some(0))]);
+    assert_eq!(record.transmissions[1].ended, Some(1767 + 32 + 16 + 32));
+    assert_eq!((record.up[0].duplicates, delivered(&record).len()), (0, 3));
+    // No MPDU was decoded: the request is sent after the timeout, at 1704, and is answered until 1784; then all are sent again.
+    scenario.stations[0].errors = mpdus_lost_up();
+    let record = air::run(&losing(scenario.clone(), 0, &[true, true, true, false, false, false])).whole;
+    assert_eq!(requests(&record), [(1008, None), (1704, Some(0)), (1784 + 43, None)]);
+    let numbers: Vec<u32> = record.transmissions[2].mpdus.iter().map(|mpdu| mpdu.number).collect();
+    assert_eq!(numbers, [2, 2, 2]);
+    // A missed ACK is not asked for, and neither is a Block Ack whose PPDU was never sent, since RTSs collided.
+    scenario.streams = vec![burst(0, true, 1500, 1)];
+    let record = air::run(&losing(scenario.clone(), 0, &[true, false])).whole;
+    assert_eq!(requests(&record), [(1008, None), (1008 + ONE + 45 + 43, None)]);
+    scenario.rules.rts_threshold_bytes = 2_000;
+    scenario.rules.edca.as_mut().unwrap().stations[BEST_EFFORT].cw_max = 1;
+    scenario.stations = vec![Station::modern(Mode::ht(7)); 2];
+    scenario.streams = vec![burst(0, true, 1500, 3), burst(1, true, 1500, 3)];
+    let record = air::run(&scenario).whole;
+    assert!(record.collisions > 0 && record.transmissions.iter().all(|t| t.request.is_none()));
 }
 
 #[test]
@@ -381,7 +411,7 @@ fn links(scenario: &Scenario, record: &Record) -> BTreeMap<Link, Seen> {
         }
         let mut failed = seqs.clone();
         if let Some(request) = t.request.map(|request| link.unwrapped(request)) {
-            assert!(link.owes_request, "nothing was given up before {t:?}");
+            assert!(link.owes_request, "nothing was given up or missed before {t:?}");
             assert_eq!(request, start, "{t:?}");
             if t.outcome == Some(Outcome::Acknowledged) {
                 link.outstanding.retain(|seq, _| !link.decoded.contains_key(seq));
@@ -432,7 +462,10 @@ fn links(scenario: &Scenario, record: &Record) -> BTreeMap<Link, Seen> {
         // The run may end before it knows.
         let expected = if known < record.end { &gone[..] } else { &gone[..told.len().min(gone.len())] };
         assert_eq!(expected, told, "given up after {t:?}");
-        link.owes_request |= rules.requests && !gone.is_empty();
+        let missed = !matches!(t.outcome, Some(Outcome::Acknowledged)) && t.mpdus.len() > 1;
+        // After an RTS that came to nothing there is no PPDU in the record.
+        let missed = missed && end.is_some() && rules.requests == Requests::Missed;
+        link.owes_request |= missed || rules.requests != Requests::Never && !gone.is_empty();
         link.given_up.extend(gone);
     }
     let given_up: usize = links.values().map(|link| link.given_up.len()).sum();

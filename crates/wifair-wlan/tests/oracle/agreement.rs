@@ -48,6 +48,8 @@ pub enum Event {
     RowEnded,
     InternalCollision,
     RequestSent,
+    /// One that is due because a Block Ack was missed.
+    RequestAfterMissed,
     RequestInTxop,
     RequestAnswered,
     RequestFailed,

@@ -91,6 +91,10 @@ flaws! {
     /// A Block Ack says nothing of what was decoded before.
     ForgetfulBitmap,
     NoRequest,
+    /// With `missed`, a request follows a missed ACK, too.
+    RequestAfterMissedAck,
+    /// With `missed`, a request follows a missed CTS, too.
+    RequestAfterMissedCts,
     /// A request starts one sequence number early.
     EarlyRequest,
     /// A request is sent until it is answered.

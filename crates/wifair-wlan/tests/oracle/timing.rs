@@ -164,6 +164,15 @@ pub struct Rules {
     pub flaw: Option<Flaw>,
 }
 
+/// When a link comes to owe a Block Ack Request.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Requests {
+    Never,
+    GivenUp,
+    /// After a missed Block Ack, too.
+    Missed,
+}
+
 /// Section 12.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aggregation {
@@ -181,7 +190,7 @@ pub struct Aggregation {
     pub max_attempts: u32,
     /// What the port gives ends at the first packet for another station.
     pub head_run: bool,
-    pub requests: bool,
+    pub requests: Requests,
     pub reorder_timeout: u32,
     pub ccmp: bool,
 }
@@ -198,7 +207,7 @@ impl Aggregation {
             min_spacing_quarters: 0,
             max_attempts: 7,
             head_run: false,
-            requests: true,
+            requests: Requests::GivenUp,
             reorder_timeout: 100_000,
             ccmp: false,
         }

@@ -94,22 +94,23 @@ impl Exchanges {
     /// Counts the collider's transmission, which begins now, as a failed attempt.
     #[inline(always)]
     fn fail_collider(&mut self, index: usize, now: Time) {
-        let Collider { sender, link, ends, timeout, .. } = self.medium.colliders()[index];
-        self.count_attempt(sender, link, self.medium.end_of_attempt(index) - now);
+        let Collider { sender, link, ends, timeout, with_rts, .. } = self.medium.colliders()[index];
+        self.count_attempt(sender, link, self.medium.end_of_attempt(index) - now, !with_rts);
         if self.count_failure(sender, false, ends, timeout) {
             self.medium.mark_lost(index);
         }
     }
 
-    /// Counts a transmission of `sender` in a collision, which occupies the medium for `airtime`.
+    /// Counts a transmission of `sender` in a collision, which occupies the medium for `airtime`; of an RTS, unless its PPDU is
+    /// `sent`.
     #[inline(always)]
-    fn count_attempt(&mut self, sender: EdcafId, link: LinkId, airtime: Time) {
+    fn count_attempt(&mut self, sender: EdcafId, link: LinkId, airtime: Time, sent: bool) {
         let row = &mut self.links[link.index()];
         row.usage.attempts += 1;
         let edcaf = self.nodes.edcaf_mut(sender);
         edcaf.attempt(&row.on_air.mode, airtime);
         if edcaf.serves_queue() {
-            self.count_mpdus(sender, link);
+            self.count_mpdus(sender, link, sent);
         }
     }
 
@@ -143,7 +144,7 @@ impl Exchanges {
         if let Some((Collider { sender, link, .. }, end)) =
             self.medium.capture(ppdu, &self.phy, &self.mac, now)
         {
-            self.count_attempt(sender, link, end - now);
+            self.count_attempt(sender, link, end - now, true);
         }
     }
 

@@ -162,16 +162,16 @@ impl Exchanges {
         }
     }
 
-    /// Counts the MPDUs that `sender` transmits, or its Block Ack Request.
+    /// Counts the MPDUs that `sender` transmits, or its Block Ack Request; after an RTS that collides neither is `sent`.
     #[inline(never)]
-    pub(super) fn count_mpdus(&mut self, sender: EdcafId, link: LinkId) {
+    pub(super) fn count_mpdus(&mut self, sender: EdcafId, link: LinkId, sent: bool) {
         self.meter_late_draws(sender);
         let usage = &mut self.links[link.index()].usage;
         let mpdus = self.nodes.edcaf(sender).ppdu().mpdus;
         usage.ppdus += u64::from(mpdus > 0);
         usage.mpdus += u64::from(mpdus);
         usage.block_ack_requests += u64::from(mpdus == 0);
-        self.nodes.transmitter(sender).attempt_ppdu(self.medium.began());
+        self.nodes.transmitter(sender).attempt_ppdu(self.medium.began(), sent);
     }
 
     /// A SIFS and the Block Ack of a link of `sender`.

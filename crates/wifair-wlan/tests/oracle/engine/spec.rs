@@ -109,7 +109,11 @@ fn aggregation(rules: &Rules) -> Option<AggregationSpec> {
         reorder_timeout_ms: micros(given.reorder_timeout, rules) / 1e3,
         fill: if given.head_run { Fill::HeadRun } else { Fill::Gather },
         driver_queue_packets: None,
-        bar: if given.requests { Requests::GivenUp } else { Requests::Never },
+        bar: match given.requests {
+            timing::Requests::Never => Requests::Never,
+            timing::Requests::GivenUp => Requests::GivenUp,
+            timing::Requests::Missed => Requests::Missed,
+        },
     })
 }
 

@@ -6,7 +6,7 @@ use crate::oracle::contender::Contender;
 use crate::oracle::flaw::Flaw;
 use crate::oracle::frame::{Content, Frame, Kind, Mpdu, NodeId, Packet};
 use crate::oracle::mode::Mode;
-use crate::oracle::timing::{ACK_BYTES, Aggregation, Form, REQUEST_BYTES, RTS_BYTES};
+use crate::oracle::timing::{ACK_BYTES, Aggregation, Form, REQUEST_BYTES, RTS_BYTES, Requests};
 use std::collections::VecDeque;
 
 impl Node {
@@ -34,7 +34,8 @@ impl Node {
     fn limits(&self) -> (u32, bool) {
         let Aggregation { max_attempts, requests, .. } = self.agreed();
         let more = u32::from(self.rules.has(Flaw::OneMoreAttempt));
-        (max_attempts + more, requests && !self.rules.has(Flaw::NoRequest))
+        let follows = requests != Requests::Never && !self.rules.has(Flaw::NoRequest);
+        (max_attempts + more, follows)
     }
 
     /// An internal collision of the link in service (a failure of its first MPDU, where the model is to be wrong).
@@ -337,6 +338,7 @@ impl Node {
             (self.rules.has(Flaw::EndlessRequest), self.rules.has(Flaw::ReleasedByFailure));
         let short_limit = self.rules.short_limit;
         let sent = self.data.take().expect("a frame of mine has failed").content;
+        let missed = self.misses_block_ack(&sent, rts);
         let (contender, receiver) = self.serving();
         let link = contender.link(receiver);
         let given_up = match sent {
@@ -352,11 +354,24 @@ impl Node {
             }
             _ => unreachable!("not of a link with an agreement"),
         };
+        let request = &mut contender.link(receiver).request;
+        if missed && request.is_none() {
+            *request = Some(0);
+            contender.events.note(Event::RequestAfterMissed);
+        }
         contender.link_has_failed(true, short_limit);
         if released || !contender.link(receiver).is_pending() {
             contender.release();
         }
         self.give_up(receiver, given_up);
+    }
+
+    /// Whether a Block Ack was missed after which a request is due. `rts`: what came to nothing was an RTS.
+    fn misses_block_ack(&self, sent: &Content, rts: bool) -> bool {
+        let Content::Mpdus(mpdus) = sent else { return false };
+        let several = mpdus.len() > 1 || self.rules.has(Flaw::RequestAfterMissedAck);
+        let sent = !rts || self.rules.has(Flaw::RequestAfterMissedCts);
+        self.agreed().requests == Requests::Missed && several && sent
     }
 
     fn give_up(&mut self, receiver: NodeId, mpdus: Vec<Mpdu>) {

@@ -4,7 +4,7 @@ use super::DSSS_RATES;
 use crate::oracle::mode::{Generation, Mode};
 use crate::oracle::scenario::{Change, Errors, Modes, Pattern, Scenario, Station, Trigger};
 use crate::oracle::timing::{
-    ACK_BYTES, Aggregation, Form, Modern, Phy, Protection, RTS_BYTES, Rules, Tenths,
+    ACK_BYTES, Aggregation, Form, Modern, Phy, Protection, RTS_BYTES, Requests, Rules, Tenths,
 };
 use Generation::{Eht, He, Ht, Vht};
 use proptest::prelude::*;
@@ -79,7 +79,14 @@ pub fn aggregation(rules: Rules) -> impl Strategy<Value = Rules> {
     );
     let attempts = prop_oneof![1 => Just(7u32), 3 => 1u32..5];
     let reorder_timeout = prop_oneof![4 => 300u32..8_000, 1 => 8_000u32..20_000];
-    let flags = (any::<bool>(), prop::bool::weighted(0.8), prop::bool::weighted(0.2));
+    let requests = select(vec![
+        Requests::Never,
+        Requests::GivenUp,
+        Requests::GivenUp,
+        Requests::Missed,
+        Requests::Missed,
+    ]);
+    let flags = (any::<bool>(), requests, prop::bool::weighted(0.2));
     let has_it = prop::bool::weighted(5.0 / 6.0);
     (limits, attempts, reorder_timeout, flags, has_it).prop_map(
         move |(
