@@ -53,11 +53,17 @@ impl AirtimeRoundRobin {
         }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, stations: usize) {
+        let row = AirtimeState { next: UNLISTED, deficit_ns: self.quantum_ns, active_at: None, round: 0 };
+        self.rows.resize(stations, row);
+    }
+
     /// Notes that packets are queued for a station. An unlisted station goes to the head, whatever its deficit.
     pub fn wake(&mut self, station: StationId, now: Time) {
         if station.index() >= self.rows.len() {
-            let row = AirtimeState { next: UNLISTED, deficit_ns: self.quantum_ns, active_at: None, round: 0 };
-            self.rows.resize(station.index() + 1, row);
+            self.grow(station.index() + 1);
         }
         let row = &mut self.rows[station.index()];
         if row.next != UNLISTED {

@@ -64,11 +64,17 @@ impl DeficitRoundRobin {
         DeficitRoundRobin { quantum_bytes: quantum_bytes as i32, rows: Vec::new() }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, queues: usize) {
+        self.rows.resize(queues, TurnState { next: UNLISTED, deficit: 0 });
+    }
+
     /// Notes that a packet has joined a queue. If the queue is in no list, it joins the new ones. Returns whether it was in
     /// none.
     pub fn arrive(&mut self, turns: &mut Turns, queue: u32) -> bool {
         if queue as usize >= self.rows.len() {
-            self.rows.resize(queue as usize + 1, TurnState { next: UNLISTED, deficit: 0 });
+            self.grow(queue as usize + 1);
         }
         let row = &mut self.rows[queue as usize];
         let is_new = row.next == UNLISTED;

@@ -129,7 +129,7 @@ impl FairQueue {
             }
             return buffer.refuse(arrival, Refusal::TailDrop);
         }
-        let placed = buffer.append(arrival.to_queue(queue));
+        let placed = buffer.append_unchecked(&arrival.to_queue(queue));
         self.backlogs[tin] += 1;
         if self.robin.arrive(&mut self.turns[tin], queue.0) {
             self.tins[queue.index()] = tin as u32;

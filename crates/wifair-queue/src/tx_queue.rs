@@ -297,10 +297,9 @@ impl TxQueue {
     ) {
         self.buffer.fifo_mut().advance(now);
         let arrival = self.buffer.arrival(packet, flow, station, ac);
-        let full = self.buffer.is_full();
-        if self.shortcuts.append && !full {
-            self.buffer.append_unchecked(&arrival);
-        } else if self.shortcuts.tail_drop && full {
+        if self.shortcuts.append && !self.buffer.is_full() {
+            let _placed = self.buffer.append_unchecked(&arrival);
+        } else if self.shortcuts.tail_drop && self.buffer.is_full() {
             let _placed = self.buffer.refuse(arrival, Refusal::TailDrop);
         } else {
             let _placed = self.ask(now, view, |scheme, buffer, cx| {

@@ -169,10 +169,12 @@ impl Index {
         if let Some(stations) = &mut self.stations {
             stations.insert(slots, slot, replaced.is_some());
         }
-        self.keyed.iter_mut().for_each(|keyed| keyed.insert(slot, arrival.key, arrival.station));
-        self.queues
-            .iter_mut()
-            .for_each(|queues| queues.insert(slot, arrival.queue, arrival.packet.ip_bytes()));
+        if let Some(keyed) = &mut self.keyed {
+            keyed.insert(slot, arrival.key, arrival.station);
+        }
+        if let Some(queues) = &mut self.queues {
+            queues.insert(slot, arrival.queue, arrival.packet.ip_bytes());
+        }
     }
 
     /// Keeps the order by station from now on. The first call walks over all packets.
@@ -240,13 +242,17 @@ impl Index {
 
     #[inline(never)]
     fn remove_from_orders(&mut self, slots: &Slots, slot: SlotId) {
-        self.keyed.iter_mut().for_each(|keyed| keyed.remove(slot, slots.get(slot).station));
-        self.queues.iter_mut().for_each(|queues| queues.remove(slots, slot));
+        if let Some(keyed) = &mut self.keyed {
+            keyed.remove(slot, slots.get(slot).station);
+        }
         if let Some(categories) = &mut self.categories {
             categories.remove(slots, slot);
         }
         if let Some(stations) = &mut self.stations {
             stations.remove(slots, slot);
+        }
+        if let Some(queues) = &mut self.queues {
+            queues.remove(slots, slot);
         }
     }
 

@@ -55,10 +55,14 @@ impl KeyOrder {
 
     pub(super) fn remove(&mut self, slot: SlotId, station: StationId) {
         self.set_leaf(slot, EMPTY);
-        if let Some(stations) = &mut self.stations {
-            let (key, arrival) = self.keys[slot.index()];
-            stations[station.index()].remove(&(key, arrival, slot.0));
-        }
+        self.leave_station(slot, station);
+    }
+
+    #[inline(never)]
+    fn leave_station(&mut self, slot: SlotId, station: StationId) {
+        let Some(stations) = &mut self.stations else { return };
+        let (key, arrival) = self.keys[slot.index()];
+        stations[station.index()].remove(&(key, arrival, slot.0));
     }
 
     fn join_station(&mut self, slot: SlotId, station: StationId) {

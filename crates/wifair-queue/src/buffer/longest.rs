@@ -30,19 +30,32 @@ impl Longest {
     }
 
     /// Sets a queue's bytes.
+    #[inline(always)] // into the moves of a packet
     pub fn set(&mut self, queue: usize, bytes: u32) {
-        let leaf = match self.leaves[queue] {
-            NONE => self.free.pop().unwrap_or_else(|| self.grow()),
-            leaf => leaf,
-        };
-        let mut node = self.nodes.len() / 2 + leaf as usize;
-        let mut most = u64::from(bytes) << 32 | u64::from(!(queue as u32));
-        self.leaves[queue] = leaf;
-        if bytes == 0 {
-            most = 0;
-            self.leaves[queue] = NONE;
-            self.free.push(leaf);
+        match self.leaves[queue] {
+            leaf if leaf != NONE && bytes > 0 => self.set_leaf(leaf, ranked(queue, bytes)),
+            _ => self.join_or_leave(queue, bytes),
         }
+    }
+
+    /// Sets the bytes of a queue that gets its first packet or loses its last.
+    #[cold]
+    #[inline(never)]
+    fn join_or_leave(&mut self, queue: usize, bytes: u32) {
+        if bytes > 0 {
+            let leaf = self.free.pop().unwrap_or_else(|| self.grow());
+            self.leaves[queue] = leaf;
+            self.set_leaf(leaf, ranked(queue, bytes));
+        } else if self.leaves[queue] != NONE {
+            let leaf = std::mem::replace(&mut self.leaves[queue], NONE);
+            self.free.push(leaf);
+            self.set_leaf(leaf, 0);
+        }
+    }
+
+    #[inline(always)] // into its two callers
+    fn set_leaf(&mut self, leaf: u32, mut most: u64) {
+        let mut node = self.nodes.len() / 2 + leaf as usize;
         self.nodes[node] = most;
         while node > 1 {
             most = most.max(self.nodes[node ^ 1]);
@@ -72,6 +85,11 @@ impl Longest {
         let most = self.nodes[1];
         (most > 0).then_some(!(most as u32) as usize)
     }
+}
+
+/// What a queue has in the tournament.
+fn ranked(queue: usize, bytes: u32) -> u64 {
+    u64::from(bytes) << 32 | u64::from(!(queue as u32))
 }
 
 #[cfg(test)]

@@ -13,8 +13,7 @@ impl Buffer {
     #[inline]
     pub fn append(&mut self, arrival: Arrival) -> Placed {
         assert!(!self.is_full(), "a scheme makes room before it places a packet");
-        self.append_unchecked(&arrival);
-        Placed(())
+        self.append_unchecked(&arrival)
     }
 
     /// Admits an arrival at the tail if there is room, else drops it.
@@ -23,8 +22,7 @@ impl Buffer {
         if self.is_full() {
             return self.refuse(arrival, Refusal::TailDrop);
         }
-        self.append_unchecked(&arrival);
-        Placed(())
+        self.append_unchecked(&arrival)
     }
 
     /// Evicts a queued packet and admits an arrival at the tail. The length is unchanged, so this is allowed at a full buffer,
@@ -38,9 +36,10 @@ impl Buffer {
 
     /// Like [`Buffer::append`], for callers that have checked that there is room.
     #[inline]
-    pub(crate) fn append_unchecked(&mut self, arrival: &Arrival) {
+    pub(crate) fn append_unchecked(&mut self, arrival: &Arrival) -> Placed {
         self.fifo.length_changes();
         self.put_in(arrival);
+        Placed(())
     }
 
     #[inline]
