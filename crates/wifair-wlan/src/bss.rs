@@ -152,10 +152,8 @@ impl Bss {
     fn exchange_before(&mut self, limit: Time, began: &mut impl FnMut(&Bss)) -> Option<Event> {
         loop {
             if self.exchanges.medium.phase() == Phase::Ending {
-                let exchanges = self.exchanges.medium.counts().exchanges;
                 let now = self.enter(limit)?;
-                self.exchanges.end(now);
-                if self.exchanges.medium.counts().exchanges != exchanges {
+                if self.exchanges.end(now) {
                     began(self);
                 }
             }

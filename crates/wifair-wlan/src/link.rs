@@ -21,8 +21,8 @@ pub(crate) struct LinkRow {
     pub samples: bool,
     /// Whether the link has a Block Ack agreement in each category.
     pub has_agreement: bool,
-    /// Whether the short path of the end of an exchange does not apply: the rate is adapted, the link has a Block Ack agreement, or the
-    /// BSS has a meter.
+    /// Whether the short path of the end of an exchange does not apply: the rate is adapted, links of the BSS have Block Ack
+    /// agreements, or the BSS has a meter.
     pub ends_generally: bool,
     /// Whether `adaptation` ever changes the rate: one that does not is not asked after each frame.
     pub adapts: bool,

@@ -146,8 +146,8 @@ impl Nodes {
         is_loaded
     }
 
-    /// [`Nodes::finish`] and [`Nodes::select_next`] after a successful exchange, if nothing observes the queue and no link has
-    /// an agreement. Returns `None` otherwise; else the function's TXOP limit if there is anything to send next.
+    /// [`Nodes::finish`] and [`Nodes::select_next`] after a successful exchange where no link has an agreement, if nothing
+    /// observes the queue. Returns `None` otherwise; else the function's TXOP limit if there is anything to send next.
     #[inline(always)] // into the usual end of an exchange
     pub(crate) fn complete_unobserved(
         &mut self,
@@ -155,8 +155,9 @@ impl Nodes {
         phy: &BssTiming,
         now: Time,
     ) -> Option<Option<Time>> {
+        debug_assert!(self.aggregation.is_none());
         let (queue, edcaf) = parts(&mut self.categories, index);
-        if self.aggregation.is_some() || queue.is_observed() {
+        if queue.is_observed() {
             return None;
         }
         let Role { is_ap, ac, txop_limit, .. } = *edcaf.role();

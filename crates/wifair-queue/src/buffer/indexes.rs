@@ -215,7 +215,9 @@ impl Index {
                 Some(_) => ages.renumber(slots, slot),
             }
         }
-        self.stored.iter_mut().for_each(|stored| stored.insert(flow, class));
+        if let Some(stored) = &mut self.stored {
+            stored.insert(flow, class);
+        }
         let Some(pool) = Pool::of(class) else { return };
         self.join(pool, slot);
         if self.low_priority && is_low_priority_data(slots, slot) {
@@ -259,7 +261,9 @@ impl Index {
     #[inline(never)]
     fn remove_from_pools(&mut self, slots: &Slots, slot: SlotId) {
         let (flow, class) = (slots.get(slot).flow, slots.get(slot).class);
-        self.stored.iter_mut().for_each(|stored| stored.remove(flow, class));
+        if let Some(stored) = &mut self.stored {
+            stored.remove(flow, class);
+        }
         let Some(pool) = Pool::of(class) else { return };
         self.part(pool, slot);
         if self.low_priority && is_low_priority_data(slots, slot) {
@@ -370,7 +374,9 @@ impl Index {
         if let Some(set) = &mut self.random[pool as usize] {
             set.insert(slot);
         }
-        self.ages.iter_mut().for_each(|ages| ages.insert(pool, slot));
+        if let Some(ages) = &mut self.ages {
+            ages.insert(pool, slot);
+        }
     }
 
     #[inline(always)]
@@ -378,7 +384,9 @@ impl Index {
         if let Some(set) = &mut self.random[pool as usize] {
             set.remove(slot);
         }
-        self.ages.iter_mut().for_each(|ages| ages.remove(pool, slot));
+        if let Some(ages) = &mut self.ages {
+            ages.remove(pool, slot);
+        }
     }
 }
 

@@ -155,51 +155,53 @@ impl Exchanges {
         let Released { link, ac, flow, airtime } = self.nodes.release(self.meter.is_some(), now)?;
         self.links[link.index()].usage.delivered += 1;
         if self.meter.is_some() && link.direction() == Direction::Up {
-            self.meter_released(link.station(), ac, flow, airtime, now);
+            self.meter_released(link, ac, flow, airtime, now);
         }
         Some(Event::Released)
     }
 
-    /// Handles the end of an exchange's last frame.
+    /// Handles the end of an exchange's last frame. Returns whether the next exchange of its TXOP has begun.
     #[inline(always)]
-    pub(super) fn end(&mut self, now: Time) {
+    pub(super) fn end(&mut self, now: Time) -> bool {
         let (exchange, airtime) = self.medium.end(now);
         let OngoingExchange { sender, link, outcome, .. } = exchange;
         let row = &mut self.links[link.index()];
         row.usage.airtime += airtime;
         if outcome != ReceptionOutcome::Decoded {
-            return self.end_failure(now);
+            self.end_failure(now);
+            return false;
         }
         if row.ends_generally {
             return self.end_generally(sender, link, now);
         }
         match self.nodes.complete_unobserved(sender, &self.phy, now) {
-            Some(next) => {
-                self.proceed(sender, next, now);
-            }
+            Some(next) => self.proceed(sender, next, now),
             None => self.end_generally(sender, link, now),
         }
     }
 
     /// Recomputes which links have an agreement, and which take the general path of the end of an exchange.
     pub(super) fn review_ends(&mut self) {
+        let is_general = self.nodes.aggregates() || self.meter.is_some();
         for (index, row) in self.links.iter_mut().enumerate() {
             row.has_agreement = self.nodes.agreement(LinkId::at(index), Ac::BestEffort).is_some();
-            row.ends_generally = row.adapts || row.has_agreement || self.meter.is_some();
+            row.ends_generally = row.adapts || is_general;
         }
     }
 
     /// The general path of the end of a successful exchange.
     #[inline(never)]
-    fn end_generally(&mut self, sender: EdcafId, link: LinkId, now: Time) {
+    fn end_generally(&mut self, sender: EdcafId, link: LinkId, now: Time) -> bool {
         let next = self.complete(sender, link, now);
-        if self.proceed(sender, next, now) {
+        let follows = self.proceed(sender, next, now);
+        if next.is_some() && !follows {
             self.meter_wait(sender, now);
         }
+        follows
     }
 
     /// Lets `sender`, whose exchange has succeeded, continue its TXOP with what it sends next, if there is anything, or contend
-    /// for it. Returns whether it contends. `next` is its TXOP limit.
+    /// for it. Returns whether it continues. `next` is its TXOP limit.
     #[inline(always)]
     fn proceed(&mut self, sender: EdcafId, next: Option<Time>, now: Time) -> bool {
         if let Some(limit) = next
@@ -207,10 +209,10 @@ impl Exchanges {
             && self.fits_txop(sender, limit, now)
         {
             self.follow(sender, now);
-            return false;
+            return true;
         }
         self.medium.succeed(sender, next.is_some(), now);
-        next.is_some()
+        false
     }
 
     /// Completes what the decoded response to `sender` acknowledges: reports it to the rate adaptation, the meter and the port.

@@ -15,6 +15,11 @@ impl Nodes {
         self.aggregation = Some(Box::new(aggregation));
     }
 
+    /// Whether links have Block Ack agreements.
+    pub(crate) fn aggregates(&self) -> bool {
+        self.aggregation.is_some()
+    }
+
     pub(super) fn aggregation(&self) -> &Aggregation {
         self.aggregation.as_ref().expect("a link with an agreement is in service")
     }
