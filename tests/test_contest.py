@@ -22,7 +22,7 @@ from wifair.everything.contest import MANY_UNFINISHED, UNDECIDED, Contest, Judge
 from wifair.everything.criteria import criteria, number, transfers
 from wifair.everything.findings import Overview, conclusion
 from wifair.everything.scenarios import FULL, QUICK, Own, staged
-from wifair.everything.summary import findings
+from wifair.everything.summary import below, findings
 from wifair.everything.verdict import Place, Standing, Verdict
 from wifair.papers.runs import Runs
 from wifair.stats import t_interval
@@ -53,6 +53,21 @@ def test_variants_and_schemes_of_files_have_their_own_default_limits_too(id: str
     limits = {name: limit_of(cell.scenario) for name, cell in setting.cells.items()}  # type: ignore[arg-type]
     own = {REFERENCE: 8_192, f"{REFERENCE}(signal=drop)": 8_192, "LargeQueue": 5_000}
     assert limits == {PLAIN: given, "TailDrop": given, **own}
+
+
+def test_a_setting_of_the_command_changes_every_scenario() -> None:
+    given = ["ap.hardware=firmware", "run.duration_s=7"]
+    contest = Contest.of(QUICK, ["cafe", "video-call"], [PLAIN, REFERENCE], settings=given)
+    for setting in contest.settings:
+        for cell in setting.cells.values():
+            plan = cell.scenario.plan()  # type: ignore[attr-defined]
+            assert (plan["bss"]["ap"]["hardware"]["name"], plan["run"]["duration_s"]) == ("firmware", 7)
+    assert "--all --quick --set ap.hardware=firmware --set run.duration_s=7 --scenarios" in contest.command
+    told = verdict(fair={PLAIN: [1.0], REFERENCE: [9.0]})
+    with_firmware = [Judged(setting, told, {}) for setting in contest.settings]
+    assert below(Overview(with_firmware)).endswith("is `firmware`.")
+    mixed = below(Overview([judged(told), *with_firmware]))
+    assert "is `firmware` in 2 and `ideal` in 1 settings; with `ideal` nothing does" in mixed
 
 
 def test_each_category_has_the_limit_of_its_scheme() -> None:

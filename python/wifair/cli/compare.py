@@ -99,10 +99,8 @@ def compare(
     if all:
         from wifair.cli.everything import everything
 
-        if scenario or precision or set or judge:
-            raise InputError(
-                "--all has fixed scenarios and judges: leave out SCENARIO.toml, --set, --precision, --judge."
-            )
+        if scenario or precision or judge:
+            raise InputError("--all has fixed scenarios and judges: leave out SCENARIO.toml, --precision, --judge.")
         wanted = [name.strip() for name in scenarios.split(",") if name.strip()]
         everything(
             "full" if full else "quick",
@@ -115,6 +113,7 @@ def compare(
             page,
             formats(format),
             json,
+            set,
             context.obj,
         )
         return

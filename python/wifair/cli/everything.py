@@ -30,6 +30,7 @@ def everything(
     pages: Sequence[Path],
     formats: Sequence[str],
     json: bool,
+    sets: Sequence[str],
     arguments: Sequence[str],
 ) -> None:
     """Runs and judges the contest and writes the report. Finished replications are stored, so an interrupted run can continue."""
@@ -48,7 +49,7 @@ def everything(
     for page in pages:
         check(page)
     folder = writable_folder(out or FOLDER)
-    contest = Contest.of(form, scenarios, schemes, seeds)
+    contest = Contest.of(form, scenarios, schemes, seeds, sets)
     kept_in = Store(store or folder / "store")
     with kept(None, json, kept_in):
         outcome = contest.run(threads, kept_in, progress)

@@ -19,6 +19,7 @@ from wifair.everything.senders import Senders
 from wifair.everything.verdict import Standing, Verdict
 from wifair.papers.runs import Runs
 from wifair.results.results import merged
+from wifair.scenario.overrides import parse_assignments
 from wifair.stats import t_interval
 from wifair.study.job import Cell
 from wifair.study.study import Study
@@ -120,16 +121,23 @@ class Contest:
         scenarios: Sequence[str] = (),
         schemes: Sequence[str | Mapping[str, Any]] = (),
         seeds: int | None = None,
+        settings: Sequence[str] = (),
     ) -> Contest:
-        """The contest of a form; every scenario and scheme, or those named. `seeds` fixes the number of replications."""
+        """The contest of a form; every scenario and scheme, or those named. `seeds` fixes the number of replications.
+
+        `settings` are the options `--set`, which change every scenario.
+        """
         among = tuple(contenders(schemes))
-        settings = [
-            _setting(scenario, senders, with_defaults(senders.applied(scenario.scenario(form))), among)
+        changes = dict(parse_assignments(settings))
+        made = [
+            _setting(
+                scenario, senders, with_defaults(senders.applied(scenario.scenario(form)).override(changes)), among
+            )
             for scenario in staged(scenarios)
             for senders in scenario.senders
         ]
-        command = shlex.join(["wifair", "compare", "--all", f"--{form}", *_options(scenarios, schemes, seeds)])
-        return cls(form, STAGES[form] if seeds is None else (seeds,), among, tuple(settings), command)
+        words = ["wifair", "compare", "--all", f"--{form}", *_sets(settings), *_options(scenarios, schemes, seeds)]
+        return cls(form, STAGES[form] if seeds is None else (seeds,), among, tuple(made), shlex.join(words))
 
     @classmethod
     def on(
@@ -164,8 +172,7 @@ class Contest:
             for scenario in scenarios
             for senders in scenario.senders
         ]
-        sets = [word for each in settings for word in ("--set", each)]
-        words = ["wifair", "compare", *named, *sets, *_options((), schemes, seeds)]
+        words = ["wifair", "compare", *named, *_sets(settings), *_options((), schemes, seeds)]
         return cls(FULL, STAGES[FULL] if seeds is None else (seeds,), tuple(among), tuple(made), shlex.join(words))
 
     def run(
@@ -214,6 +221,11 @@ class Outcome:
 
     settings: Sequence[Judged]
     results: Results
+
+
+def _sets(settings: Sequence[str]) -> list[str]:
+    """The options `--set` of a command."""
+    return [word for each in settings for word in ("--set", each)]
 
 
 def _options(scenarios: Sequence[str], schemes: Sequence[str | Mapping[str, Any]], seeds: int | None) -> list[str]:

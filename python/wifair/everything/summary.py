@@ -95,13 +95,16 @@ def sure(overview: Overview) -> str:
 
 def below(overview: Overview) -> str:
     """What lies below the scheme, and what that does to the answer."""
-    names = list(dict.fromkeys(judged.setting.hardware for judged in overview.settings))
-    if names != [IDEAL]:
-        return f"The setting of `ap.hardware`, what lies below the scheme, is {listed(names, ' or ')}."
-    return (
-        f'The access points have no queue below the scheme (`ap.hardware = "{IDEAL}"`). Where a driver or a firmware has one, a scheme can '
-        "gain much less ([below the scheme](modern-ap.md#below-the-scheme))."
-    )
+    counts = Counter(judged.setting.hardware for judged in overview.settings)
+    if counts.keys() == {IDEAL}:
+        return (
+            f'The access points have no queue below the scheme (`ap.hardware = "{IDEAL}"`). Where a driver or a firmware has one, a scheme '
+            "can gain much less ([below the scheme](modern-ap.md#below-the-scheme))."
+        )
+    if len(counts) == 1:
+        return f"The setting of `ap.hardware`, what lies below the scheme, is {listed(counts, ' or ')}."
+    told = " and ".join(f"`{name}` in {count}" for name, count in counts.most_common())
+    return f"What lies [below the scheme](modern-ap.md#below-the-scheme), `ap.hardware`, is {told} settings; with `{IDEAL}` nothing does."
 
 
 def _leave(overview: Overview) -> str:

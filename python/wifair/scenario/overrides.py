@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wifair.errors import InputError, ScenarioError
@@ -43,7 +43,7 @@ def _differently_named(below: Mapping[str, Any], above: Mapping[str, Any]) -> bo
     return "name" in below and "name" in above and below["name"] != above["name"]
 
 
-def parse_assignments(texts: list[str]) -> list[tuple[str, Any]]:
+def parse_assignments(texts: Sequence[str]) -> list[tuple[str, Any]]:
     """`["run.duration_s=5"]` as pairs of path and value. Values are TOML; anything else is a string."""
     pairs: list[tuple[str, Any]] = []
     for text in texts:
