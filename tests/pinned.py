@@ -1,4 +1,8 @@
-"""The pinned trajectories of the crates. `python pinned.py FOLDER` holds the engine that is installed against those of a folder."""
+"""The pinned trajectories of the crates.
+
+`python pinned.py FOLDER` compares the installed engine with those of a folder, and prints each hash that differs, to be pinned
+where the trajectory is new or a rule of the model has changed.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +24,12 @@ def pinned(folder: Path) -> dict[tuple[str, int], str]:
     return courses
 
 
+def labels(folder: Path) -> list[str]:
+    """File and scheme of every pinned trajectory, in the order of `pinned`."""
+    tables = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
+    return [f"{name}, {scheme}" for name, table in tables.items() for scheme in table["hashes"]]
+
+
 def found(courses: dict[tuple[str, int], str], threads: int) -> list[str]:
     """The hashes that the engine finds for them, in their order."""
     from wifair import _native
@@ -29,7 +39,11 @@ def found(courses: dict[tuple[str, int], str], threads: int) -> list[str]:
 
 
 if __name__ == "__main__":
-    expected = pinned(Path(sys.argv[1]))
-    if not expected or found(expected, 2) != [*expected.values()]:
-        sys.exit(f"the engine does not take the trajectories pinned in {sys.argv[1]}")
+    folder = Path(sys.argv[1])
+    expected = pinned(folder)
+    if not expected:
+        sys.exit(f"no trajectories are pinned in {folder}")
+    pairs = zip(labels(folder), found(expected, 2), expected.values(), strict=True)
+    if moved := [f"{label}: found {now}, pinned {then}" for label, now, then in pairs if now != then]:
+        sys.exit("\n".join([f"{len(moved)} of {len(expected)} trajectories differ from {folder}", *moved]))
     sys.stdout.write(f"{len(expected)} trajectories as pinned\n")

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pinned
 import polars as pl
@@ -14,6 +18,7 @@ from wifair.scenario.components import components
 
 TRAJECTORIES = ROOT / "crates/wifair-sim/tests/trajectories"
 PINNED = pinned.pinned(TRAJECTORIES)
+KINDS = ("schemes", "congestion_controls", "limit_controllers", "rate_adaptations", "applications")
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -38,13 +43,25 @@ def test_what_is_recorded_of_them_does_not_depend_on_the_threads() -> None:
 
 def test_every_registered_component_is_in_a_pinned_course() -> None:
     """Every new component needs a pinned trajectory: a key of `hashes` for a scheme, a name in a plan for the rest."""
-    schemes = set(json.loads((TRAJECTORIES / "every-scheme.json").read_text(encoding="utf-8"))["hashes"])
-    assert schemes == {scheme["name"] for scheme in components("schemes")}
+    schemes = json.loads((TRAJECTORIES / "every-scheme.json").read_text(encoding="utf-8"))["hashes"]
     defaults = {"bulk", "newreno", "fixed"}  # what a plan has that says nothing else
     plans = "".join(plan for plan, _ in PINNED)
-    for kind in ("congestion_controls", "limit_controllers", "rate_adaptations", "applications"):
-        named = {component["name"] for component in components(kind) if f'"name": "{component["name"]}"' in plans}
-        assert named | defaults >= {component["name"] for component in components(kind)}, kind
+    absent = {kind: {component["name"] for component in components(kind)} for kind in KINDS}
+    absent["schemes"] -= schemes.keys()
+    for kind in absent.keys() - {"schemes"}:
+        absent[kind] -= defaults | {name for name in absent[kind] if f'"name": "{name}"' in plans}
+    assert {kind: names for kind, names in absent.items() if names} == {}, "docs/adding.md, A pinned trajectory"
+
+
+def test_a_trajectory_that_differs_is_named_with_its_hash(tmp_path: Path) -> None:
+    shutil.copytree(TRAJECTORIES, tmp_path / "pinned")
+    path = tmp_path / "pinned" / "every-scheme.json"
+    was = json.loads(path.read_text(encoding="utf-8"))["hashes"]["red"]
+    path.write_text(path.read_text(encoding="utf-8").replace(was, "0" * 16), encoding="utf-8")
+    command = [sys.executable, str(ROOT / "tests" / "pinned.py"), str(path.parent)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[1:] == [f"every-scheme.json, red: found {was}, pinned {'0' * 16}"]
 
 
 def test_no_crate_of_the_engine_leaves_the_contract() -> None:

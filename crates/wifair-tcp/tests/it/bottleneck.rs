@@ -107,7 +107,11 @@ fn flows_share_a_bottleneck() {
             assert!(used >= 0.85, "{control}, {flows} flows: only {used} of the capacity");
             // A tenth of the BDP is less than the six segments that `bbr` keeps in flight at least: three bursts.
             let least = if control == "bbr+rack" && flows == 10 { 0.75 } else { 0.9 };
-            assert!(jain >= least, "{control}, {flows} flows: Jain's index {jain}");
+            assert!(
+                jain >= least,
+                "{control}, {flows} flows: Jain's index {jain}, at least {least}; \
+                 a control that is unfair by its source has a lower bound here, with the reason"
+            );
         }
     }
 }
