@@ -27,7 +27,8 @@ from wifair.population.look import as_markdown, figure, frame, summary
 from wifair.population.properties import PROPERTIES, kind_of, properties
 from wifair.population.quantities import KINDS, as_table, quantities, version
 from wifair.population.traffic import UPLOADING
-from wifair.population.written import text, value
+from wifair.population.written import text
+from wifair.toml_text import value
 
 DISTRIBUTIONS = {
     f"{name} of {kind}": each.by_kind[kind]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from wifair.population.drawn import DURATION_S, SCHEME, WARMUP_S, Drawn, Station
 from wifair.population.quantities import version
 from wifair.population.radio import width_of
+from wifair.toml_text import value
 
 ARTICLES = {"office": "An"}
 
@@ -104,15 +104,3 @@ def _remark(told: str) -> str:
 
 def _and(words: list[str]) -> str:
     return " and ".join(words)
-
-
-def value(given: Any) -> str:
-    """A value in TOML."""
-    if isinstance(given, bool):
-        return str(given).lower()
-    if isinstance(given, Mapping):
-        inner = ", ".join(f"{key} = {value(each)}" for key, each in given.items())
-        return f"{{ {inner} }}" if inner else "{}"
-    if isinstance(given, int):
-        return f"{given:_}"
-    return f"{given:g}" if isinstance(given, float) else f'"{given}"'
