@@ -31,6 +31,7 @@ GUIDES = (
     "lab",
     "emulate",
     "sweeps",
+    "import",
     "population",
     "report",
     "python-api",

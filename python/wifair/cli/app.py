@@ -10,6 +10,7 @@ from wifair.cli import (
     compare,
     emulate,
     explain,
+    imported,
     lab,
     new,
     paper,
@@ -38,6 +39,7 @@ app.command("new", cls=Command, epilog=new.EXAMPLE)(new.new)
 app.command("check", cls=Command, epilog=check.EXAMPLE)(check.check)
 app.command("run", cls=Command, epilog=run.EXAMPLE)(run.run)
 app.command("compare", cls=Command, epilog=compare.EXAMPLE)(compare.compare)
+app.command("import", cls=Command, epilog=imported.EXAMPLE)(imported.import_)
 app.command("population", cls=Command, epilog=population.EXAMPLE)(population.population)
 app.command("explain", cls=Command, epilog=explain.EXAMPLE)(explain.explain)
 app.command("lab", cls=Command, epilog=lab.EXAMPLE)(lab.lab)

@@ -53,6 +53,12 @@ def say(text: str) -> None:
         sys.stderr.write(f"{harmless(text)}\n")
 
 
+def say_each(texts: Iterable[str]) -> None:
+    """Prints remarks on standard error."""
+    for text in texts:
+        say(text)
+
+
 @contextmanager
 def progress(what: str) -> Iterator[Report | None]:
     """A progress bar with the estimated time left, on standard error if that is a terminal."""

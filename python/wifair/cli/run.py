@@ -25,7 +25,9 @@ from wifair.cli.options import (
     formats,
 )
 
-EXAMPLE = "Example: wifair run ten-and-ten --seeds 10 --set ap.scheme=droptail"
+EXAMPLE = """Example: wifair run ten-and-ten --seeds 10 --set ap.scheme=droptail
+
+Example: wifair run cafe --seeds 1 --as-ap results/cafe-ap"""
 
 WarmupFigure = Annotated[
     Path | None,
@@ -53,6 +55,14 @@ Flent = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Write each run to DIR as a data file that flent can plot.", show_default=False),
 ]
+AsAp = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Write to DIR what the access point shows of each run, as iw prints it: station and survey dump.",
+        show_default=False,
+    ),
+]
 
 
 def run(
@@ -71,6 +81,7 @@ def run(
     pcap_full: PcapFull = False,
     events: Events = None,
     flent: Flent = None,
+    as_ap: AsAp = None,
     verbose: Verbose = False,
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
@@ -78,10 +89,11 @@ def run(
     """Run a scenario; print goodput, delay and losses of its flows."""
     from wifair.analysis import warmup
     from wifair.analysis.precision import Precision, needed
-    from wifair.cli.output import print_json, progress, say, say_of
+    from wifair.cli.output import print_json, progress, say_each, say_of
     from wifair.cli.printed import kept, print_needed, print_results
     from wifair.cli.printed_flows import print_checks, print_datagrams, print_flows, print_transfers
     from wifair.cli.schemes_of_files import assignments
+    from wifair.observed import as_ap as of_ap
     from wifair.report import flent as of_flent
     from wifair.results.results import writable_folder
     from wifair.scenario.scenario import Scenario
@@ -96,8 +108,9 @@ def run(
         figures = warmup.figure_paths(check_warmup, formats(format))
         writable_folder(figures[0].parent)
         loaded = warmup.with_series(loaded)
-    if flent:
-        loaded = of_flent.sampled(loaded, flent)
+    loaded = of_flent.sampled(loaded, flent) if flent else loaded
+    if as_ap:
+        writable_folder(as_ap)
     study = Study([Cell(title, loaded)], seeds, title)
     folder = opened(store)
     traced = pcap or events or pcap_station or pcap_servers or pcap_full
@@ -107,6 +120,7 @@ def run(
     # Written before anything is printed: printing may fail.
     remarks = [f"results are in {results.save(out)}"] if out else []
     remarks += [of_flent.write(results, flent)] if flent else []
+    remarks += [of_ap.write(results, as_ap)] if as_ap else []
     remarks += [traces.remark()] if traces else []
     checks = warmup.check(results) if check_warmup else []
     remarks += [f"running means are drawn in {warmup.draw(checks, path)}" for path in figures]
@@ -123,5 +137,4 @@ def run(
         print_needed(seeds_needed)
         print_checks(checks)
     say_of(folder)
-    for remark in remarks:
-        say(remark)
+    say_each(remarks)

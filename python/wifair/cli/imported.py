@@ -1,0 +1,80 @@
+"""`wifair import`: a scenario from what an access point shows of its network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wifair.cli.options import Json
+
+EXAMPLE = "Example: wifair import results/cafe-ap/seed-1/station.txt results/cafe-ap/seed-1/survey.txt --out results/mine.toml"
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILE...",
+        help="Files of one network, in the order of their times: output of `iw dev DEVICE station dump`, `survey dump` and `info`, a list of "
+        "stations (CSV), a data file of flent. Of two station dumps, the traffic between them counts.",
+        show_default=False,
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.toml", help="Write the scenario to this file. Without it, print it.", show_default=False
+    ),
+]
+Title = Annotated[
+    str,
+    typer.Option(
+        metavar="TEXT", help="The title of the scenario; by default the name of the first file.", show_default=False
+    ),
+]
+KeepAddresses = Annotated[
+    bool,
+    typer.Option(
+        "--keep-addresses",
+        help="Write the stations' addresses as they are; by default their hashes with a key that is not kept.",
+    ),
+]
+
+
+def import_(
+    files: Files,
+    out: Out = None,
+    title: Title = "",
+    keep_addresses: KeepAddresses = False,
+    json: Json = False,
+) -> None:
+    """Make a scenario from what an access point shows.
+
+    Each value has a comment: read, assumed or unknown.
+    """
+    from wifair.cli.output import print_json, print_lines, print_table, say
+    from wifair.cli.tables import columns
+    from wifair.errors import InputError
+    from wifair.observed import Names, imported
+    from wifair.observed.written import HEADINGS, summary, text
+
+    made = imported(files, title, Names(keep_addresses))
+    content = text(made)
+    if out:
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            out.write_text(content, encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"--out {out}: cannot be written: {error.strerror}.") from None
+    rows = summary(made)
+    if json:
+        values = [dict(zip(HEADINGS, row, strict=True)) for row in rows]
+        print_json({"scenario": made.settings(), "values": values, "remarks": list(made.remarks)})
+    elif out:
+        print_table("Where the values are from", columns(HEADINGS, rows, left=2, prose=(3,)), keys=2)
+    else:
+        print_lines(content.splitlines())
+    for remark in made.remarks:
+        say(remark)
+    if out:
+        say(f"the scenario is in {out}; now: wifair explain {out}")

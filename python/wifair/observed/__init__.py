@@ -1,0 +1,29 @@
+"""Scenarios from what an access point shows of its network, and what it would show of a run.
+
+A reader per file format fills the model `Observed`, in which each value has its origin: read, assumed or unknown. `document` turns it into
+a scenario. Readers know nothing of scenarios, the writer nothing of files.
+
+network.py                the model: stations, counters, the channel, the survey
+bitrate.py                bit rates as iw prints them
+lines.py                  lines of a file with their place, for errors
+readers.py                the list of readers
+station_dump.py, survey_dump.py, interface.py  output of iw
+stations_csv.py           a list of stations
+flent_file.py             a data file of flent
+links.py                  PHY, width, streams and MCS from the bit rates
+loads.py                  flows and error rates from the counters
+collisions.py             how often frames collide, by a short run
+tables.py                 tables of a scenario, each value with its origin
+written.py                its file
+as_ap.py                  a run as its access point shows it
+observed.py               the functions for users
+"""
+
+from typing import TYPE_CHECKING
+
+from wifair.names import face
+
+if TYPE_CHECKING:
+    from wifair.observed.observed import *  # noqa: F403
+
+__getattr__ = face(__name__, "observed")

@@ -1,0 +1,146 @@
+"""A run as its access point shows it: `wifair run SCENARIO --as-ap DIR` writes what `iw` would print.
+
+The counters are those of the measurement, without the warm-up. mac80211 counts bytes with the 802.11 header. Results have packets per
+station and direction, and bytes of the data of each flow; packets that are not data of a flow count as ACKs of 52 bytes, the size that they
+have with timestamps. The channel is one of the band, and addresses are locally administered. What results do not have is left out: signal,
+expected throughput, inactive time, noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from wifair.observed import bitrate
+from wifair.observed.bitrate import GENERATIONS, PHYS, Bitrate
+from wifair.observed.loads import DIRECTIONS, FRAME_BYTES, TCP_BYTES, UDP_BYTES
+from wifair.results.results import writable_folder
+
+if TYPE_CHECKING:
+    from wifair.results.results import Results
+
+DEVICE = "wlan0"
+# By band in GHz: a channel and its frequency in MHz.
+CHANNELS = {2.4: (6, 2437), 5: (36, 5180), 6: (1, 5955)}
+STATION, SURVEY, INFO = "station.txt", "survey.txt", "info.txt"
+
+
+def write(results: Results, folder: str | Path) -> str:
+    """Writes a folder per replication; returns a message that names the first. Raises `InputError` if it is not writable."""
+    root = writable_folder(folder)
+    made: list[Path] = []
+    for cell in results.cells:
+        plan = cell.scenario.plan()
+        there = set(results.runs.filter(pl.col("scenario") == cell.name)["seed"])
+        for seed in (seed for seed in results.seeds if seed in there):
+            own = root / cell.name if len(results.cells) > 1 else root
+            made.append(writable_folder(own / f"seed-{seed}"))
+            for name, content in files(results, plan, cell.name, seed):
+                (made[-1] / name).write_text(content, encoding="utf-8")
+    return f"as the access point shows it: {made[0]}" + (f" and {len(made) - 1} more" if made[1:] else "")
+
+
+def files(results: Results, plan: Mapping[str, Any], scenario: str, seed: int) -> Iterator[tuple[str, str]]:
+    """The name and the content of each file of a replication."""
+    frames = {
+        name: frame.filter((pl.col("scenario") == scenario) & (pl.col("seed") == seed))
+        for name, frame in results.frames.items()
+        if name in ("runs", "flows", "stations", "datagrams")
+    }
+    run = frames["runs"].row(0, named=True)
+    frequency, width = _channel(plan)
+    yield STATION, "".join(_station(frames, plan, number) for number in range(len(plan["bss"]["stations"])))
+    yield SURVEY, _survey(run, frequency)
+    number = next(channel for channel, mhz in CHANNELS.values() if mhz == frequency)
+    centre = f", center1: {frequency + width // 2 - 10} MHz" if width > 20 else ""
+    yield INFO, f"Interface {DEVICE}\n\ttype AP\n\tchannel {number} ({frequency} MHz), width: {width} MHz{centre}\n"
+
+
+def _channel(plan: Mapping[str, Any]) -> tuple[int, int]:
+    """Frequency and width in MHz."""
+    phy = plan["bss"]["phy"]
+    older = 2.4 if phy["name"] in ("802.11b", "802.11g") else 5
+    return CHANNELS[phy.get("band_ghz") or older][1], phy.get("width_mhz") or 20
+
+
+def _station(frames: Mapping[str, pl.DataFrame], plan: Mapping[str, Any], number: int) -> str:
+    station = plan["bss"]["stations"][number]
+    label = station["label"]
+    own = {row["direction"]: row for row in frames["stations"].filter(station=label).iter_rows(named=True)}
+    elapsed_s = plan["run"]["duration_s"]
+    size = {way: _bytes(frames, plan, own[way], way, elapsed_s) for way in DIRECTIONS}
+    rate = {way: bitrate.text(mode_of(plan["bss"], station, own[way]["link_rate_mbps"], way)) for way in DIRECTIONS}
+    down, up = own["down"], own["up"]
+    fields = [
+        ("rx bytes", f"{size['up']}"),
+        ("rx packets", f"{up['frames_delivered']}"),
+        ("tx bytes", f"{size['down']}"),
+        ("tx packets", f"{down['frames_delivered']}"),
+        ("tx retries", f"{max(down['mpdus'] - down['frames_delivered'] - down['retry_lost'], 0)}"),
+        ("tx failed", f"{down['retry_lost']}"),
+        ("tx bitrate", rate["down"]),
+        ("tx duration", f"{round(down['airtime_s'] * 1e6)} us"),
+        ("rx bitrate", rate["up"]),
+        ("rx duration", f"{round(up['airtime_s'] * 1e6)} us"),
+        ("authorized", "yes"),
+        ("connected time", f"{max(int(elapsed_s), 1)} seconds"),
+    ]
+    address = ":".join(f"{byte:02x}" for byte in (2, 0, *(number + 1).to_bytes(4, "big")))
+    return f"Station {address} (on {DEVICE})\n" + "".join(f"\t{name}:\t{told}\n" for name, told in fields)
+
+
+def _bytes(
+    frames: Mapping[str, pl.DataFrame], plan: Mapping[str, Any], row: Mapping[str, Any], way: str, elapsed_s: float
+) -> int:
+    """Bytes with 802.11 headers that a station received or sent."""
+    data_bytes = data_packets = 0.0
+    of_plan = {flow["label"]: flow for flow in plan["flows"]}
+    for flow in frames["flows"].filter(station=row["station"], direction=way, transport="tcp").iter_rows(named=True):
+        tcp = of_plan[flow["label"]]["tcp"]
+        flow_bytes = (flow["throughput_ip_mbps"] or 0) * 1e6 / 8 * elapsed_s
+        data_bytes += flow_bytes
+        data_packets += flow_bytes / (tcp["mss_bytes"] + tcp["header_bytes"])
+    if "datagrams" in frames:
+        for flow in frames["datagrams"].filter(station=row["station"], direction=way).iter_rows(named=True):
+            data_bytes += (flow["goodput_mbps"] or 0) * 1e6 / 8 * elapsed_s + UDP_BYTES * flow["received_packets"]
+            data_packets += flow["received_packets"]
+    packets = int(row["frames_delivered"])
+    acks = max(packets - data_packets, 0)
+    return round(data_bytes + acks * TCP_BYTES + packets * FRAME_BYTES)
+
+
+def mode_of(bss: Mapping[str, Any], station: Mapping[str, Any], rate_mbps: float, way: str) -> Bitrate:
+    """The mode of a link whose mean rate was `rate_mbps`: that with the nearest rate, of those that the keys leave open."""
+    phy = {**bss["phy"], **{key: found for key, found in (station["phy"] or {}).items() if found is not None}}
+    generation = phy["name"]
+    if generation not in {name for name, _, _ in PHYS.values()}:
+        return Bitrate(rate_mbps)
+    mcs = station["mcs_down"] if way == "down" and station["mcs_down"] is not None else station["mcs"]
+    is_ht, he = generation == "802.11n", GENERATIONS.index(generation) >= GENERATIONS.index("802.11ax")
+    streams = [station["streams"] or phy.get("streams")]
+    if is_ht and mcs is not None:
+        streams, mcs = [mcs // 8 + 1], mcs % 8
+    choices = product(
+        range(10) if generation == "802.11ac" else range(8 if is_ht else 14 if generation == "802.11be" else 12),
+        streams if streams[0] else range(1, bitrate.MOST_STREAMS[generation] + 1),
+        [phy.get("width_mhz") or 20],
+        [phy["guard_interval_ns"]] if phy.get("guard_interval_ns") else bitrate.HE_GI_NS if he else (800, 400),
+    )
+    known = [Bitrate(bitrate.mbps(generation, *mode), generation, *mode) for mode in choices]
+    found = min(known, key=lambda mode: (round(abs(mode.mbps - rate_mbps), 3), mode.mcs != mcs))
+    index = (found.mcs or 0) + (8 * (found.streams - 1) if is_ht else 0)
+    return Bitrate(found.mbps, generation, index, found.streams, found.width_mhz, found.guard_interval_ns)
+
+
+def _survey(run: Mapping[str, Any], frequency: int) -> str:
+    active_ms = round(run["duration_s"] * 1000)
+    sent = run["airtime_down_share"] + run["beacon_share"]
+    # The access point receives a collision with errors, or takes part in it: results have the sum.
+    received = run["airtime_up_share"] + run["collision_share"]
+    times = {"active": 1.0, "busy": 1 - run["idle_share"], "receive": received, "transmit": sent}
+    lines = [f"\tchannel {name} time:\t\t{round(share * active_ms)} ms\n" for name, share in times.items()]
+    return f"Survey data from {DEVICE}\n\tfrequency:\t\t\t{frequency} MHz [in use]\n" + "".join(lines)

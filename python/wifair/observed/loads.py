@@ -1,0 +1,168 @@
+"""What each station sends and receives, as flows, from its counters.
+
+Counters have sums, not applications. The rules below replace what they do not have; each flow's comment names the rule.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from wifair.observed.network import Counters, Direction, Observed, Station, Value, assumed
+
+# Bytes of a data frame that mac80211 counts and IP does not: QoS header of 26 bytes, LLC and SNAP of 8.
+FRAME_BYTES = 34
+# Headers of IPv4 and TCP with timestamps, of IPv4 and UDP.
+TCP_BYTES, UDP_BYTES = 52, 28
+# IP bytes per packet up to which a direction may carry ACKs alone, and their share of the bytes of the other direction.
+ACK_BYTES, ACK_SHARE = 150, 0.15
+# IP bytes per packet up to which both directions may be a call, and the largest ratio of their rates.
+CALL_BYTES, CALL_RATIO = 400, 2.0
+# A direction with a lower rate has no flow.
+LEAST_MBPS = 0.01
+# From this share of busy time on, the cell counts as saturated.
+SATURATED = 0.8
+# Share of a link's fair part of the air from which a flow counts as bulk, in a saturated cell and in another one.
+BULK_SHARE = {True: 0.1, False: 0.5}
+# Documents of a load that is not bulk: one per so many seconds, with at least so many bytes.
+DOCUMENT_S, LEAST_BYTES = 5.0, 10_000
+# The initial window of TCP in bytes: 10 segments (RFC 6928).
+INITIAL_BYTES = 14_480
+# The lowest error rate that is assumed, and the highest: above, rate control would choose another rate.
+LEAST_ERRORS, MOST_ERRORS = 0.01, 0.5
+UNKNOWN_TIME = "no time was read"
+
+DIRECTIONS: tuple[Direction, Direction] = ("down", "up")
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a station carries in one direction: the rate of the payload, IP bytes per packet, and whether it is a call's."""
+
+    station: str
+    direction: Direction
+    # None if the time is unknown.
+    mbps: float | None
+    # None if it was not counted.
+    packet_bytes: float | None
+    is_call: bool
+    # The value that the rate was read from.
+    origin: Value[Any]
+
+
+def of_station(station: Station) -> list[Load]:
+    """The directions that carry data: by the rates that a file has, else by counters. None of a station whose flows a file has."""
+    if station.traffic:
+        return []
+    given = {"down": station.down_mbps, "up": station.up_mbps}
+    if not any(given.values()):
+        return _of_counters(station.key, station.counters)
+    rates = [(way, given[way]) for way in DIRECTIONS]
+    return [
+        Load(station.key, way, rate.value, None, False, rate)
+        for way, rate in rates
+        if rate and rate.value >= LEAST_MBPS
+    ]
+
+
+def _of_counters(key: str, counters: Counters) -> list[Load]:
+    found = {way: _direction(counters, way) for way in DIRECTIONS}
+    rates = {way: rate for way, rate in found.items() if rate}
+    sizes = {way: size for way, (_, size, _) in rates.items()}
+    carried = {way: total for way, (total, _, _) in rates.items()}
+    call = len(rates) == 2 and max(sizes.values()) <= CALL_BYTES
+    call = call and max(carried.values()) <= CALL_RATIO * min(carried.values())
+    loads = []
+    for way, (total, size, origin) in rates.items():
+        other = carried.get("up" if way == "down" else "down", 0.0)
+        if not call and size <= ACK_BYTES and total <= ACK_SHARE * other:
+            continue
+        header = UDP_BYTES if call else TCP_BYTES
+        payload = total * max(1 - header / size, 0.0)
+        elapsed = counters.elapsed_s.value if counters.elapsed_s else 0
+        mbps = payload * 8 / 1e6 / elapsed if elapsed else None
+        if mbps is None or mbps >= LEAST_MBPS:
+            loads.append(Load(key, way, mbps, size, call, origin))
+    return loads
+
+
+def _direction(counters: Counters, way: Direction) -> tuple[float, float, Value[Any]] | None:
+    """IP bytes, IP bytes per packet, and where they were read."""
+    total, packets = getattr(counters, f"{way}_bytes"), getattr(counters, f"{way}_packets")
+    if total is None or packets is None or not packets.value:
+        return None
+    ip = total.value - FRAME_BYTES * packets.value
+    return (ip, ip / packets.value, total) if ip > 0 else None
+
+
+def saturated(observed: Observed) -> bool:
+    """Whether the air was in use nearly all the time: by the survey, else by the stations' airtime."""
+    survey = observed.survey
+    if survey and survey.active_ms and survey.busy_ms and survey.active_ms.value:
+        return survey.busy_ms.value / survey.active_ms.value >= SATURATED
+    return airtime(observed, DIRECTIONS) >= SATURATED
+
+
+def airtime(observed: Observed, ways: tuple[Direction, ...]) -> float:
+    """The share of the time that the stations' frames took, as far as it was counted."""
+    share = 0.0
+    for station in observed.stations.values():
+        counters = station.counters
+        elapsed_us = counters.elapsed_s.value * 1e6 if counters.elapsed_s else 0
+        used = [getattr(counters, f"{way}_airtime_us") for way in ways]
+        share += sum(each.value for each in used if each) / elapsed_us if elapsed_us else 0
+    return share
+
+
+def flow(load: Load, capacity_mbps: float, loads: int, is_saturated: bool, rtt_s: float) -> tuple[dict[str, Any], str]:
+    """The keys of a load's flow, and the rule that they follow from.
+
+    `capacity_mbps` is what the link carries alone, `loads` the number of all.
+    """
+    if load.mbps is None:
+        return {}, f"bulk, since {UNKNOWN_TIME}"
+    if load.is_call:
+        payload = max(round(load.packet_bytes or 0) - UDP_BYTES, 1)
+        udp = {"name": "udp", "rate_mbps": significant(load.mbps), "payload_bytes": payload}
+        return {"application": udp}, "small packets at similar rates both ways: datagrams at the rate that was read"
+    documents = web(load.mbps, capacity_mbps, rtt_s)
+    state = "a saturated cell" if is_saturated else "a cell that is not saturated"
+    if load.mbps >= BULK_SHARE[is_saturated] * capacity_mbps / loads or not documents:
+        return {}, f"bulk: at least {BULK_SHARE[is_saturated] * 100:.0f} % of its fair part of the air, in {state}"
+    return {"application": documents}, "documents with think times, at the mean rate that was read"
+
+
+def web(mbps: float, capacity_mbps: float, rtt_s: float) -> dict[str, Any]:
+    """Documents whose mean rate is `mbps` on a link that carries `capacity_mbps` and nothing else; empty if it cannot.
+
+    A document takes its time on the link, a round trip for the handshake, and the round trips of slow start up to the product of bandwidth
+    and delay.
+    """
+    quarter = max(round(max(mbps * 1e6 / 8 * DOCUMENT_S, LEAST_BYTES) / 4), 1)
+    size = 4 * quarter
+    filled = min(size, capacity_mbps * 1e6 / 8 * rtt_s)
+    transfer_s = size * 8 / 1e6 / capacity_mbps + rtt_s * (1 + math.log2(1 + filled / INITIAL_BYTES))
+    think_s = size * 8 / 1e6 / mbps - transfer_s
+    if think_s <= 0:
+        return {}
+    sizes = {"min_bytes": 2 * quarter, "max_bytes": 6 * quarter, "step_bytes": quarter}
+    return {"name": "web", **sizes, "think_mean_s": significant(think_s)}
+
+
+def errors(counters: Counters, colliding: float) -> Value[float] | None:
+    """The frame error rate down: retries in excess of collisions, which have the probability `colliding`. None if it is not counted."""
+    packets, retries = counters.down_packets, counters.retries
+    if not packets or not retries or not packets.value + retries.value:
+        return None
+    failing = retries.value / (packets.value + retries.value)
+    rate = min(max((failing - colliding) / (1 - colliding), 0.0), MOST_ERRORS)
+    what = "retries in excess of the collisions in this scenario without errors"
+    return assumed(significant(rate) if rate >= LEAST_ERRORS else 0.0, what)
+
+
+def significant(number: float) -> float:
+    """Three significant digits."""
+    if number == 0 or not math.isfinite(number):
+        return 0.0
+    return round(number, 2 - math.floor(math.log10(abs(number))))

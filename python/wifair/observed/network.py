@@ -1,0 +1,152 @@
+"""What was observed of a network: the model that every reader fills. Units are those of the names; *down* is from the access point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Generic, Literal, TypeVar
+
+from wifair.observed.bitrate import Bitrate
+
+T = TypeVar("T")
+S = TypeVar("S")
+Origin = Literal["read", "assumed", "unknown"]
+Direction = Literal["down", "up"]
+
+
+@dataclass(frozen=True)
+class Value(Generic[T]):
+    """A value with its origin: read from a file, assumed from what was read, or unknown and replaced by a default.
+
+    `what` names the field or the rule, the same for all stations. `place` is the line it was read from.
+    """
+
+    value: T
+    origin: Origin
+    what: str
+    place: str = ""
+
+    def of(self, value: S) -> Value[S]:
+        """Another value of the same origin."""
+        return Value(value, self.origin, self.what, self.place)
+
+    def comment(self) -> str:
+        """The origin in a comment."""
+        return f"{self.origin}: {self.place + ', ' if self.place else ''}{self.what}"
+
+
+def read(value: T, what: str, place: str) -> Value[T]:
+    """A value that was read."""
+    return Value(value, "read", what, place)
+
+
+def assumed(value: T, what: str) -> Value[T]:
+    """A value that follows from what was read by an assumption."""
+    return Value(value, "assumed", what)
+
+
+def unknown(value: T, what: str) -> Value[T]:
+    """A default for what no file has."""
+    return Value(value, "unknown", what)
+
+
+@dataclass(frozen=True)
+class Counters:
+    """Counters of a station since it associated, or differences of them. Bytes include 802.11 headers, as mac80211 counts them."""
+
+    elapsed_s: Value[float] | None = None
+    down_bytes: Value[int] | None = None
+    down_packets: Value[int] | None = None
+    up_bytes: Value[int] | None = None
+    up_packets: Value[int] | None = None
+    retries: Value[int] | None = None
+    failed: Value[int] | None = None
+    down_airtime_us: Value[int] | None = None
+    up_airtime_us: Value[int] | None = None
+
+    def since(self, before: Counters) -> Counters | None:
+        """What was counted between two dumps; None if a counter has decreased, as after a new association."""
+        found: dict[str, Value[Any] | None] = {}
+        for each in fields(self):
+            now, then = getattr(self, each.name), getattr(before, each.name)
+            if now is None or then is None:
+                found[each.name] = None
+                continue
+            if now.value < then.value:
+                return None
+            found[each.name] = read(now.value - then.value, f"difference of {now.what}", now.place)
+        made = Counters(**found)
+        return made if made.elapsed_s is None or made.elapsed_s.value > 0 else None
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Traffic that a file describes: the direction, and the keys of a flow."""
+
+    direction: Direction
+    keys: Value[Mapping[str, Any]]
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Station:
+    """One station. `key` identifies it among the files: its address, or its name."""
+
+    key: str
+    place: str
+    name: str = ""
+    down: Value[Bitrate] | None = None
+    up: Value[Bitrate] | None = None
+    signal_dbm: Value[float] | None = None
+    counters: Counters = field(default_factory=Counters)
+    # Mean rates of payload, where a file has them instead of counters.
+    down_mbps: Value[float] | None = None
+    up_mbps: Value[float] | None = None
+    traffic: tuple[Traffic, ...] = ()
+
+    def merged(self, later: Station) -> Station:
+        """The station with what a later file has of it. If both have counters, what was counted between the two files."""
+        between = later.counters.since(self.counters) if later.counters != Counters() else self.counters
+        return replace(
+            self,
+            name=later.name or self.name,
+            down=later.down or self.down,
+            up=later.up or self.up,
+            signal_dbm=later.signal_dbm or self.signal_dbm,
+            counters=later.counters if self.counters == Counters() or between is None else between,
+            down_mbps=later.down_mbps or self.down_mbps,
+            up_mbps=later.up_mbps or self.up_mbps,
+            traffic=self.traffic + later.traffic,
+        )
+
+
+@dataclass(frozen=True)
+class Survey:
+    """How the access point's channel was used, in milliseconds since the survey began."""
+
+    active_ms: Value[int] | None = None
+    busy_ms: Value[int] | None = None
+    receive_ms: Value[int] | None = None
+    transmit_ms: Value[int] | None = None
+
+
+@dataclass
+class Observed:
+    """A network as observed: readers add to it, in the order of the files."""
+
+    stations: dict[str, Station] = field(default_factory=dict)
+    frequency_mhz: Value[int] | None = None
+    width_mhz: Value[int] | None = None
+    survey: Survey | None = None
+    # Traffic of a station that the file does not name.
+    traffic: list[Traffic] = field(default_factory=list)
+    # Keys of the scenario that a file gives directly, by their path.
+    keys: dict[str, Value[Any]] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+    # What was read and has no place in a scenario.
+    remarks: list[str] = field(default_factory=list)
+
+    def add(self, station: Station) -> None:
+        """Adds a station, or what a further file has of it."""
+        there = self.stations.get(station.key)
+        self.stations[station.key] = there.merged(station) if there else station

@@ -1,0 +1,41 @@
+"""The readers, and which of them reads a file: that which recognises its beginning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+from wifair.errors import InputError
+from wifair.files import read_bytes, read_text
+from wifair.observed import flent_file, interface, station_dump, stations_csv, survey_dump
+from wifair.observed.network import Observed
+
+# Each has NAME, `recognises(head)` of the beginning, and `read_into(observed, file, content)`: of texts, and of bytes.
+TEXTS: tuple[ModuleType, ...] = (station_dump, survey_dump, interface, stations_csv)
+BINARIES: tuple[ModuleType, ...] = (flent_file,)
+HEAD = 4096
+
+
+def observe(paths: Sequence[str | Path]) -> Observed:
+    """What the files have of one network. Raises `InputError`, which names file, line, field, value and what is allowed."""
+    observed = Observed()
+    for path in paths:
+        _read(observed, Path(path), str(path))
+        observed.files.append(Path(path).name)
+    return observed
+
+
+def _read(observed: Observed, path: Path, named: str) -> None:
+    content = read_bytes(path, named)
+    for reader in BINARIES:
+        if reader.recognises(content[:HEAD]):
+            reader.read_into(observed, named, content)
+            return
+    text = read_text(path, named)
+    for reader in TEXTS:
+        if reader.recognises(text[:HEAD]):
+            reader.read_into(observed, named, text)
+            return
+    names = ", ".join(each.NAME for each in (*TEXTS, *BINARIES))
+    raise InputError(f"{named}: its beginning is that of no known file; allowed here: {names}.")

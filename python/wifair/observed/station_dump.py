@@ -1,0 +1,109 @@
+"""Reads `iw dev DEVICE station dump`, at the access point: what iw calls tx is down.
+
+The form is that of `print_sta_handler` in iw's station.c, with or without `-v`. Fields that are not listed here are skipped.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from wifair.errors import InputError
+from wifair.observed import bitrate
+from wifair.observed.bitrate import Bitrate
+from wifair.observed.lines import Line, lines
+from wifair.observed.network import Counters, Observed, Station, Value, read
+
+NAME = "iw station dump"
+_HEAD = re.compile(r"Station (\S+) \(on (\S+)\)")
+# Counters by iw's name, with their unit.
+_COUNTERS = {
+    "rx bytes": ("up_bytes", ""),
+    "rx packets": ("up_packets", ""),
+    "tx bytes": ("down_bytes", ""),
+    "tx packets": ("down_packets", ""),
+    "tx retries": ("retries", ""),
+    "tx failed": ("failed", ""),
+    "tx duration": ("down_airtime_us", "us"),
+    "rx duration": ("up_airtime_us", "us"),
+}
+# The fields of a station: line and value by name.
+Fields = dict[str, tuple[Line, str]]
+
+
+def recognises(head: str) -> bool:
+    """Whether a text begins like one."""
+    return bool(_HEAD.match(head.lstrip()))
+
+
+def read_into(observed: Observed, file: str, content: str) -> None:
+    """Adds the stations of a dump. Raises `InputError` for a value that iw does not print."""
+    device = ""
+    heads: list[tuple[Line, str, Fields]] = []
+    for line in lines(file, content):
+        head = _HEAD.match(line.text)
+        if line.text.startswith("Station") and not head:
+            raise line.error("Station", line.text, "Station ADDRESS (on DEVICE)")
+        if head:
+            if device and head[2] != device:
+                raise line.error("device", head[2], f"{device}, as above; import one device at a time")
+            device = head[2]
+            heads.append((line, line.address("Station", head[1]), {}))
+        elif heads:
+            name, _, value = line.text.partition(":")
+            heads[-1][2].setdefault(name.strip(), (line, value.strip()))
+        elif line.text.strip():
+            raise line.error("first line", line.text, "Station ADDRESS (on DEVICE)")
+    if not heads:
+        raise InputError(f"{file}: has no station; allowed here: the output of `iw dev DEVICE station dump`.")
+    for line, address, fields in heads:
+        observed.add(_station(line, address, fields))
+
+
+def _station(head: Line, address: str, fields: Fields) -> Station:
+    counters: dict[str, Any] = {"elapsed_s": _elapsed(fields)}
+    for name, (counter, unit) in _COUNTERS.items():
+        if name in fields:
+            line, value = fields[name]
+            counters[counter] = read(line.count(name, value, unit), name, line.place)
+    return Station(
+        address,
+        head.place,
+        down=_rate(fields, "tx bitrate"),
+        up=_rate(fields, "rx bitrate"),
+        signal_dbm=_signal(fields, "signal avg") or _signal(fields, "signal"),
+        counters=Counters(**counters),
+    )
+
+
+def _elapsed(fields: Fields) -> Value[float] | None:
+    """The time since the association: in milliseconds if iw prints both instants, else in seconds."""
+    begin, end, rounded = (fields.get(name) for name in ("associated at", "current time", "connected time"))
+    if begin and end:
+        began, ended = begin[0].count("associated at", begin[1], "ms"), end[0].count("current time", end[1], "ms")
+        if ended < began:
+            raise end[0].error("current time", end[1], f"a time after {began} ms, when the station associated")
+        return read((ended - began) / 1000, "current time - associated at", end[0].place)
+    if rounded:
+        line, value = rounded
+        return read(float(line.count("connected time", value, "seconds")), "connected time", line.place)
+    return None
+
+
+def _signal(fields: Fields, name: str) -> Value[float] | None:
+    if name not in fields:
+        return None
+    line, value = fields[name]
+    number = value.removesuffix("dBm").partition("[")[0]  # of several antennas: -48 [-48, -53] dBm
+    return read(line.decimal(name, number, -128, 127, "dBm"), name, line.place)
+
+
+def _rate(fields: Fields, name: str) -> Value[Bitrate] | None:
+    if name not in fields:
+        return None
+    line, value = fields[name]
+    try:
+        found = bitrate.parse(value)
+    except ValueError as error:
+        raise line.error(name, value, str(error)) from None
+    return read(found, name, line.place) if found else None

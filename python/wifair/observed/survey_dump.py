@@ -1,0 +1,66 @@
+"""Reads `iw dev DEVICE survey dump`: the channel in use, and how much of the time it was busy.
+
+The form is that of `print_survey_handler` in iw's survey.c.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from wifair.errors import InputError
+from wifair.observed.lines import lines
+from wifair.observed.network import Observed, Survey, read
+
+NAME = "iw survey dump"
+_HEAD = "Survey data from "
+_FREQUENCY = re.compile(r"(\d{1,6}) MHz(?: \[in use\])?", re.ASCII)
+_TIMES = {
+    "channel active time": "active_ms",
+    "channel busy time": "busy_ms",
+    "channel receive time": "receive_ms",
+    "channel transmit time": "transmit_ms",
+}
+
+
+def recognises(head: str) -> bool:
+    """Whether a text begins like one."""
+    return head.lstrip().startswith(_HEAD)
+
+
+def read_into(observed: Observed, file: str, content: str) -> None:
+    """Adds the channel in use. Raises `InputError` if there is none, or for a value that iw does not print."""
+    survey, in_use = Survey(), False
+    seen = False
+    for line in lines(file, content):
+        name, colon, value = (part.strip() for part in line.text.partition(":"))
+        if line.text.startswith(_HEAD):
+            in_use = False
+        elif name == "frequency" and colon:
+            frequency = _FREQUENCY.fullmatch(value)
+            if not frequency:
+                raise line.error(name, value, "such as 5180 MHz [in use]")
+            in_use = value.endswith("[in use]")
+            if in_use and seen:
+                raise line.error(name, value, "one channel in use; import one device at a time")
+            if in_use:
+                seen = True
+                observed.frequency_mhz = read(int(frequency[1]), name, line.place)
+        elif in_use and name in _TIMES:
+            survey = replace(survey, **{_TIMES[name]: read(line.count(name, value, "ms"), name, line.place)})
+    if not seen:
+        raise InputError(f"{file}: no channel is marked; allowed here: a survey with one frequency `[in use]`.")
+    observed.survey = since(survey, observed.survey) if observed.survey else survey
+
+
+def since(now: Survey, before: Survey) -> Survey:
+    """What happened between two surveys; the later one alone if a counter has decreased, as some drivers reset them."""
+    found = {}
+    for name in _TIMES.values():
+        late, early = getattr(now, name), getattr(before, name)
+        if late is None or early is None:
+            continue
+        if late.value < early.value:
+            return now
+        found[name] = read(late.value - early.value, f"difference of {late.what}", late.place)
+    return Survey(**found)

@@ -1,0 +1,291 @@
+"""The scenario that follows from an observed network: tables of keys, each value with its origin."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from wifair.errors import InputError, ScenarioError
+from wifair.observed import loads
+from wifair.observed.collisions import simulated
+from wifair.observed.links import Keys, Links
+from wifair.observed.loads import Load
+from wifair.observed.network import Observed, Station, Traffic, Value, assumed, read, unknown
+from wifair.scenario.scenario import Scenario
+
+WARMUP_S, DURATION_S = 10, 60
+WIRE_MBPS, DELAY_MS = 500, 15
+NEIGHBOURS, CLIENT = "neighbours", "client"
+# Share of the time that others must use to appear.
+LEAST_SHARE = 0.02
+IP_BYTES = 1500
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the scenario: its header with brackets, a remark, its keys."""
+
+    header: str
+    keys: Keys
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names of stations in the scenario, and what comments show instead of addresses.
+
+    Without `keep`, an address is replaced by a keyed hash (BLAKE2b) under a random key that is not stored: the same address has the
+    same hash in all files of one import, and another one in the next.
+    """
+
+    keep: bool = False
+    key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+
+    def shown(self, station: Station) -> str:
+        """What a comment shows of the station's address or name."""
+        if self.keep or station.name:
+            return station.name or station.key
+        return hmac.new(self.key, station.key.encode(), hashlib.blake2b).hexdigest()[:8]
+
+
+@dataclass(frozen=True)
+class Document:
+    """The tables, and remarks on what has no place in them."""
+
+    title: str
+    files: tuple[str, ...]
+    tables: tuple[Table, ...]
+    remarks: tuple[str, ...]
+
+    def settings(self) -> dict[str, Any]:
+        """The settings of the scenario."""
+        return _settings(self.title, self.tables)
+
+    def scenario(self) -> Scenario:
+        """The scenario."""
+        return Scenario.from_settings(self.settings())
+
+
+def document(observed: Observed, title: str, names: Names | None = None) -> Document:
+    """The scenario of an observed network. Raises `InputError` if nothing was sent, or if no scenario has what was read."""
+    try:
+        made = _document(observed, title, names or Names())
+        made.scenario()
+    except ScenarioError as error:
+        raise InputError(f"{', '.join(observed.files)}: no scenario has what was read: {error}") from None
+    return made
+
+
+def _document(observed: Observed, title: str, names: Names) -> Document:
+    observed = replace(observed, stations=_with_traffic(observed))
+    if not observed.stations:
+        raise InputError(
+            f"{', '.join(observed.files) or 'import'}: no file has a station; allowed here: a station dump, a list of stations, a data file "
+            "of flent."
+        )
+    links = Links(observed)
+    named = {key: f"station-{number}" for number, key in enumerate(observed.stations, 1)}
+    found = [load for each in observed.stations.values() for load in loads.of_station(each)]
+    active = [
+        key for key, each in observed.stations.items() if each.traffic or any(load.station == key for load in found)
+    ]
+    if not active:
+        raise InputError(
+            f"{', '.join(observed.files)}: no station sends or receives {loads.LEAST_MBPS:g} Mbps or more; allowed here: counters of a time "
+            "with traffic, or two dumps with traffic between them."
+        )
+    keys = {key: links.station(observed.stations[key]) for key in active}
+    head = _head(observed, links, keys)
+    flows = _flows(observed, title, head, {named[key]: each for key, each in keys.items()}, named, found)
+    without = [*head, *(Table("[[stations]]", {"name": _name(named[key]), **keys[key]}) for key in active), *flows]
+    colliding = simulated(Scenario.from_settings(_settings(title, without)))
+    stations = []
+    for key in active:
+        own = {"name": _name(named[key]), **keys[key]}
+        error = loads.errors(observed.stations[key].counters, colliding.ratio)
+        if error and error.value:
+            own["frame_error_rate"] = error.of({"data_down": error.value, "data_up": error.value})
+        stations.append(Table("[[stations]]", own, _about(observed.stations[key], names)))
+    tables = [*head, *stations, *flows]
+    tables += _neighbours(observed, title, tables, links, colliding.time_share)
+    remarks = (*observed.remarks, *_idle(observed, active, names))
+    return Document(title, tuple(observed.files), tuple(tables), remarks)
+
+
+def _flows(
+    observed: Observed,
+    title: str,
+    head: list[Table],
+    stations: Mapping[str, Keys],
+    named: Mapping[str, str],
+    found: list[Load],
+) -> list[Table]:
+    """The flows, station by station."""
+    capacity, saturated = _capacity(title, head, stations), loads.saturated(observed)
+    rtt_s = 2 * _settings(title, head)["wire"]["one_way_delay_ms"] / 1000
+    of_station: dict[str, list[Load]] = {}
+    for load in found:
+        of_station.setdefault(load.station, []).append(load)
+    flows = []
+    for key, station in observed.stations.items():
+        for load in of_station.get(key, []):
+            rule = loads.flow(load, capacity[named[key], load.direction], len(found), saturated, rtt_s)
+            flows.append(_flow(named[key], load, *rule))
+        flows += [_described(named[key], number, traffic) for number, traffic in enumerate(station.traffic)]
+    return flows
+
+
+def _with_traffic(observed: Observed) -> dict[str, Station]:
+    """The stations. Traffic without a station is that of the only one, or of one that no other file has."""
+    if not observed.traffic:
+        return observed.stations
+    if len(observed.stations) > 1:
+        raise InputError(
+            f"{', '.join(observed.files)}: which of {len(observed.stations)} stations has the flows of flent is unknown; allowed here: a "
+            "dump of that station alone, or none."
+        )
+    there = [*observed.stations.values()] or [Station(CLIENT, "", name=CLIENT)]
+    return {each.key: replace(each, traffic=(*each.traffic, *observed.traffic)) for each in there}
+
+
+def _name(name: str) -> Value[Any]:
+    return assumed(name, "a number by the order of the files")
+
+
+def _head(observed: Observed, links: Links, stations: Mapping[str, Keys]) -> list[Table]:
+    ap: Keys = {}
+    ap["scheme"] = unknown("mac80211", "the queues of Linux with airtime fairness, the default of its drivers")
+    ap["hardware"] = unknown("firmware", "the chip queues packets itself, as with mt76")
+    if not links.is_modern or any("rate_mbps" in each for each in stations.values()):
+        ap["hardware"] = assumed("ideal", "a station is older than 802.11n, which the other models do not have")
+    wire: Keys = {"rate_mbps": unknown(WIRE_MBPS, "the line of the access point")}
+    wire["one_way_delay_ms"] = unknown(DELAY_MS, "half the round-trip time to servers")
+    tables = [
+        Table("[run]", {"warmup_s": assumed(WARMUP_S, "a default"), "duration_s": assumed(DURATION_S, "a default")}),
+        Table("[phy]", links.phy()),
+        Table("[ap]", ap),
+        Table("[wire]", wire),
+        Table("[tcp]", {"profile": unknown("today", "the TCP of the hosts")}),
+    ]
+    if links.is_modern:
+        classify = unknown(
+            {"classify": "dscp"}, "the category by the upper three bits of the DSCP, as Linux does by default"
+        )
+        tables.insert(2, Table("[mac]", {"edca": classify}))
+    for path, found in observed.keys.items():  # given directly: they replace defaults
+        section, _, key = path.partition(".")
+        at = [number for number, table in enumerate(tables) if table.header == f"[{section}]"]
+        if at:
+            tables[at[0]] = replace(tables[at[0]], keys={**tables[at[0]].keys, key: found})
+        else:
+            tables.append(Table(f"[{section}]", {key: found}))
+    return tables
+
+
+def _capacity(title: str, head: list[Table], stations: Mapping[str, Keys]) -> dict[tuple[str, str], float]:
+    """What each link carries alone, in Mbps: the largest PPDU of full packets per airtime."""
+    tables = [*head]
+    for name, keys in stations.items():
+        tables.append(Table("[[stations]]", {"name": _name(name), **keys}))
+        tables.append(Table("[[flows]]", {"station": _name(name), "direction": read("up", "", "")}))
+    access = Scenario.from_settings(_settings(title, tables)).channel_access(IP_BYTES)
+    return {link: row["full"]["packets"] * IP_BYTES * 8 / row["full"]["airtime_us"] for link, row in access.items()}
+
+
+def _flow(station: str, load: Load, keys: Mapping[str, Any], rule: str) -> Table:
+    rate = "an unknown rate" if load.mbps is None else f"{load.mbps:.3g} Mbps of payload"
+    size = f" in packets of {load.packet_bytes:.0f} bytes on average" if load.packet_bytes else ""
+    remark = f"{rate}{size}"
+    made: Keys = {"name": _name(f"{station}-{load.direction}"), "station": _name(station)}
+    made["direction"] = load.origin.of(load.direction)
+    if not keys:
+        return Table("[[flows]]", made, f"{remark}; {assumed('', rule).comment()}")
+    return Table("[[flows]]", made | {key: assumed(each, rule) for key, each in keys.items()}, remark)
+
+
+def _described(station: str, number: int, traffic: Traffic) -> Table:
+    made: Keys = {"name": _name(f"{station}-{traffic.direction}-{number + 1}"), "station": _name(station)}
+    made["direction"] = traffic.keys.of(traffic.direction)
+    own = {key: traffic.keys.of(each) for key, each in traffic.keys.value.items()}
+    return Table("[[flows]]", made | own, traffic.remark)
+
+
+def _about(station: Station, names: Names) -> str:
+    parts = [names.shown(station)]
+    if station.signal_dbm:
+        parts.append(f"{station.signal_dbm.what} {station.signal_dbm.value:g} dBm")
+    counters = station.counters
+    if counters.elapsed_s:
+        parts.append(f"{counters.elapsed_s.what} {counters.elapsed_s.value:g} s")
+    if counters.down_packets and counters.retries:
+        parts.append(f"{counters.retries.value} retries of {counters.down_packets.value} packets down")
+    return ", ".join(parts)
+
+
+def _neighbours(observed: Observed, title: str, tables: list[Table], links: Links, colliding: float) -> list[Table]:
+    """A station that uses the share of the time that neither the access point, nor its stations, nor collisions use.
+
+    The stations' airtime is that of frames that were received. Collisions take the share `colliding`.
+    """
+    survey = observed.survey
+    if not survey or not survey.active_ms or not survey.busy_ms or not survey.active_ms.value:
+        return []
+    active = survey.active_ms.value
+    counted = any(each.counters.up_airtime_us for each in observed.stations.values())
+    received = survey.receive_ms.value / active if survey.receive_ms else 0.0
+    own_up = loads.airtime(observed, ("up",)) + colliding if counted else received
+    own_down = survey.transmit_ms.value / active if survey.transmit_ms else loads.airtime(observed, ("down",))
+    share = min(survey.busy_ms.value / active - own_up - own_down, 1.0)
+    if share < LEAST_SHARE:
+        return []
+    what = f"{share * 100:.0f} % of the time is busy and neither sent nor received here"
+    keys: Keys = {"name": _name(NEIGHBOURS)}
+    if links.is_modern:
+        slow = 0  # MCS 0
+        keys |= {
+            "streams": unknown(1, "the rates of other networks"),
+            "mcs": unknown(slow, "the rates of other networks"),
+        }
+    flow: Keys = {"name": _name(NEIGHBOURS), "station": _name(NEIGHBOURS), "direction": assumed("up", what)}
+    alone = Scenario.from_settings(_settings(title, [*tables, Table("[[stations]]", keys), Table("[[flows]]", flow)]))
+    one_us = alone.channel_access(IP_BYTES)[NEIGHBOURS, "up"]["one"]["airtime_us"]
+    rate = share * (IP_BYTES - loads.UDP_BYTES) * 8 / one_us
+    udp = {
+        "name": "udp",
+        "rate_mbps": loads.significant(rate),
+        "payload_bytes": IP_BYTES - loads.UDP_BYTES,
+        "arrivals": "poisson",
+    }
+    flow["application"] = assumed(udp, f"{what}: datagrams of that airtime")
+    remark = "other networks on the channel, as one station of this cell"
+    return [Table("[[stations]]", keys, remark), Table("[[flows]]", flow)]
+
+
+def _idle(observed: Observed, active: list[str], names: Names) -> list[str]:
+    idle = [names.shown(station) for key, station in observed.stations.items() if key not in active]
+    if not idle:
+        return []
+    return [
+        f"{len(idle)} stations without traffic of {loads.LEAST_MBPS:g} Mbps or more are left out: {', '.join(idle)}"
+    ]
+
+
+def _settings(title: str, tables: tuple[Table, ...] | list[Table]) -> dict[str, Any]:
+    settings: dict[str, Any] = {"title": title}
+    for table in tables:
+        keys: dict[str, Any] = {}
+        for path, found in table.keys.items():
+            into, (*above, key) = keys, path.split(".")
+            for name in above:
+                into = into.setdefault(name, {})
+            into[key] = found.value
+        name = table.header.strip("[]")
+        if table.header.startswith("[["):
+            settings.setdefault(name, []).append(keys)
+        else:
+            settings[name] = keys
+    return settings

@@ -1,0 +1,588 @@
+"""`wifair import` and `wifair run --as-ap`: readers, rules, the round trip, and errors for damaged input."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import re
+import resource
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, Cli
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from wifair import Scenario, load
+from wifair.errors import InputError
+from wifair.observed import Names, bitrate, document, imported, loads, observe
+from wifair.observed.as_ap import mode_of, write
+from wifair.observed.bitrate import GENERATIONS, PHYS, Bitrate
+from wifair.observed.network import Counters, Observed, Station, read
+from wifair.observed.written import text
+
+DATA = ROOT / "tests" / "data" / "observed"
+FILES = sorted(path for path in DATA.iterdir() if path.suffix in (".txt", ".csv", ".gz"))
+DAMAGED = 300
+
+
+def scenario_of(*names: str, **options: Any) -> tuple[dict[str, Any], str]:
+    """The settings and the text that files of the folder give."""
+    made = text(imported([DATA / name for name in names], **options))
+    return tomllib.loads(made), made
+
+
+def station(number: int, **fields: str) -> str:
+    """A station as iw prints it."""
+    lines = [f"\t{name.replace('_', ' ')}:\t{told}" for name, told in fields.items()]
+    return "\n".join([f"Station 02:00:00:00:{number:02x}:00 (on wlan0)", *lines, ""])
+
+
+BUSY = {
+    "rx_bytes": "34120000",
+    "rx_packets": "310000",
+    "tx_bytes": "912000000",
+    "tx_packets": "601000",
+    "connected_time": "120 seconds",
+}
+
+
+def imported_text(tmp_path: Path, *contents: str) -> dict[str, Any]:
+    """The settings from files with these contents."""
+    paths = [tmp_path / f"{number}.txt" for number in range(len(contents))]
+    for path, content in zip(paths, contents, strict=True):
+        path.write_text(content)
+    return tomllib.loads(text(imported(paths)))
+
+
+# Bit rates.
+
+
+@st.composite
+def modes(draw: st.DrawFn) -> Bitrate:
+    prefix = draw(st.sampled_from(list(PHYS)))
+    generation, most, widest = PHYS[prefix]
+    width = draw(st.sampled_from([mhz for mhz in (20, 40, 80, 160, 320) if mhz <= widest]))
+    he = GENERATIONS.index(generation) >= GENERATIONS.index("802.11ax")
+    gi = draw(st.sampled_from(bitrate.HE_GI_NS if he else (400, 800)))
+    mcs = draw(st.integers(0, most))
+    streams = mcs // 8 + 1 if prefix == "" else draw(st.integers(1, bitrate.MOST_STREAMS[generation]))
+    rate = bitrate.mbps(generation, mcs % 8 if prefix == "" else mcs, streams, width, gi)
+    return Bitrate(rate, generation, mcs, streams, width, gi)
+
+
+@given(modes())
+def test_a_printed_bit_rate_is_read_as_the_same_mode(mode: Bitrate) -> None:
+    found = bitrate.parse(bitrate.text(mode))
+    assert found
+    assert found.mbps == pytest.approx(mode.mbps, abs=0.1)
+    assert found == Bitrate(found.mbps, *(getattr(mode, name) for name in list(Bitrate.__annotations__)[1:]))
+
+
+# Tables 19-27 to 19-38, 21-29 to 21-60 and 27-111 of 802.11: rate, PHY, MCS per stream, streams, width, guard interval.
+PUBLISHED = [
+    (65.0, "802.11n", 7, 1, 20, 800),
+    (300.0, "802.11n", 7, 2, 40, 400),
+    (866.7, "802.11ac", 9, 2, 80, 400),
+    (1560.0, "802.11ac", 9, 2, 160, 800),
+    (143.4, "802.11ax", 11, 1, 20, 800),
+    (1201.0, "802.11ax", 11, 2, 80, 800),
+    (2882.4, "802.11be", 13, 2, 160, 800),
+]
+
+
+@pytest.mark.parametrize("row", PUBLISHED)
+def test_rates_of_modes_are_those_of_the_standard(row: tuple[float, str, int, int, int, int]) -> None:
+    assert bitrate.mbps(*row[1:]) == pytest.approx(row[0], abs=0.06)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "54.0",
+        "5.5 MBit/s MCS",
+        "866.7 MBit/s VHT-MCS 99",
+        "65.0 MBit/s MCS 32",
+        "7.0 MBit/s",
+        "0.0 MBit/s MCS 1",
+        "1.0 MBit/s S1G-MCS 1",
+    ],
+)
+def test_a_wrong_bit_rate_is_refused(told: str) -> None:
+    with pytest.raises(ValueError, match=r"such as|MCS 0 to"):
+        bitrate.parse(told)
+
+
+def test_an_unknown_bit_rate_is_none() -> None:
+    assert bitrate.parse("(unknown)") is None
+
+
+# Readers.
+
+
+def test_a_station_dump_gives_links_and_flows_with_their_origins() -> None:
+    found, made = scenario_of("station.txt", "survey.txt", "info.txt")
+    first, second = found["stations"][:2]
+    assert first["phy"] == {"name": "802.11ac", "guard_interval_ns": 400}
+    assert (first["mcs"], first["mcs_down"]) == (8, 9)
+    assert second["phy"] == {"name": "802.11ax", "width_mhz": 40}
+    assert (second["streams"], second["mcs"], second["mcs_down"]) == (1, 11, 11)
+    assert [(flow["name"], flow["direction"]) for flow in found["flows"][:2]] == [
+        ("station-1-down", "down"),
+        ("station-2-up", "up"),
+    ]
+    assert found["phy"] == {"name": "802.11ax", "band_ghz": 5, "width_mhz": 80, "streams": 2, "guard_interval_ns": 800}
+    assert re.search(r"^mcs_down = 9 +# read: station.txt:12, tx bitrate$", made, re.MULTILINE)
+    assert re.search(r"^mcs = 11 +# assumed: as in the other direction$", made, re.MULTILINE)
+    assert re.search(r"^profile = .* # unknown: ", made, re.MULTILINE)
+    assert re.search(r"^# stations.mcs_down +read +2 +tx bitrate$", made, re.MULTILINE)
+    assert Scenario.from_settings(found).plan()
+
+
+@pytest.mark.parametrize("name", ["hwsim-station.txt", "hwsim-station-v.txt"])
+def test_a_dump_of_the_kernel_gives_its_stations(name: str) -> None:
+    """Three stations of mac80211_hwsim in user-mode Linux 6.12, HT MCS 7, 20 TCP flows; iw 5.19. The last received frame was a response."""
+    found, made = scenario_of(name, "hwsim-info.txt")
+    assert found["phy"] == {"name": "802.11n", "band_ghz": 5, "width_mhz": 20, "streams": 1, "guard_interval_ns": 800}
+    assert [(each["mcs"], each["mcs_down"]) for each in found["stations"]] == [(7, 7)] * 3
+    assert [flow["direction"] for flow in found["flows"]] == ["down", "up"] * 3
+    assert not any("application" in flow for flow in found["flows"])
+    assert "current time - associated at 3.136 s" in made
+
+
+def test_addresses_are_hashed_with_a_key_of_the_run() -> None:
+    texts = [scenario_of("station.txt")[1] for _ in range(2)]
+    shown = [re.findall(r"^\[\[stations\]\]  # (\w{8}),", made, re.MULTILINE) for made in texts]
+    assert len(shown[0]) == len(set(shown[0])) == 2
+    assert not set(shown[0]) & set(shown[1])
+    assert "02:00" not in texts[0]
+    assert "# 02:00:00:00:01:00," in scenario_of("station.txt", names=Names(keep=True))[1]
+
+
+def test_the_scenario_does_not_depend_on_the_key() -> None:
+    first, second = (scenario_of("station.txt", "survey.txt")[0] for _ in range(2))
+    assert first == second
+
+
+def test_two_dumps_give_what_was_counted_between_them(tmp_path: Path) -> None:
+    later = {name: str(2 * int(told.split()[0])) + told[len(told.split()[0]) :] for name, told in BUSY.items()}
+    once = imported_text(tmp_path, station(1, **BUSY))
+    both = imported_text(tmp_path, station(1, **BUSY), station(1, **later))
+    assert both == {**once, "title": both["title"]}
+
+
+def test_after_a_new_association_the_later_dump_counts_alone(tmp_path: Path) -> None:
+    many = BUSY | {"rx_packets": "900000000"}
+    assert imported_text(tmp_path, station(1, **many), station(1, **BUSY)) == imported_text(
+        tmp_path, station(1, **BUSY)
+    )
+
+
+def test_a_rate_before_80211n_of_a_management_frame_is_left_out(tmp_path: Path) -> None:
+    rates = {"tx_bitrate": "300.0 MBit/s MCS 15 40MHz short GI", "rx_bitrate": "6.0 MBit/s"}
+    [only] = imported_text(tmp_path, station(1, **BUSY, **rates))["stations"]
+    assert (only["mcs"], only["mcs_down"]) == (15, 15)
+
+
+def test_an_older_station_is_one_of_its_phy(tmp_path: Path) -> None:
+    old = {"tx_bitrate": "54.0 MBit/s", "rx_bitrate": "48.0 MBit/s"}
+    new = {"tx_bitrate": "866.7 MBit/s VHT-MCS 9 80MHz short GI VHT-NSS 2"}
+    found = imported_text(tmp_path, station(1, **BUSY, **old) + station(2, **BUSY, **new))
+    assert (found["stations"][0]["phy"], found["stations"][0]["rate_mbps"]) == ("802.11a", 48)
+    assert found["stations"][0]["rate_down_mbps"] == 54
+    assert found["ap"]["hardware"] == "ideal"
+    Scenario.from_settings(found)
+
+
+def test_an_mcs_that_80211ac_does_not_have_becomes_the_next_lower_one(tmp_path: Path) -> None:
+    [only] = imported_text(tmp_path, station(1, **BUSY, tx_bitrate="86.7 MBit/s VHT-MCS 9 short GI VHT-NSS 1"))[
+        "stations"
+    ]
+    assert only["mcs"] == 8
+
+
+def test_vht_at_24_ghz_becomes_ht(tmp_path: Path) -> None:
+    rate = "86.7 MBit/s VHT-MCS 8 short GI VHT-NSS 1"
+    survey = "Survey data from wlan0\n\tfrequency:\t\t\t2437 MHz [in use]\n"
+    found = imported_text(tmp_path, station(1, **BUSY, tx_bitrate=rate), survey)
+    assert (found["phy"]["name"], found["phy"]["band_ghz"], found["stations"][0]["mcs"]) == ("802.11n", 2.4, 7)
+
+
+def test_the_band_follows_from_the_frequency(tmp_path: Path) -> None:
+    for mhz, band in ((2412, 2.4), (5180, 5), (5885, 5), (5955, 6)):
+        survey = f"Survey data from wlan0\n\tfrequency:\t\t\t{mhz} MHz [in use]\n"
+        rate = "143.4 MBit/s HE-MCS 11 HE-NSS 1 HE-GI 0 HE-DCM 0"
+        assert imported_text(tmp_path, station(1, **BUSY, tx_bitrate=rate), survey)["phy"]["band_ghz"] == band
+
+
+def test_a_list_of_stations_gives_their_links_and_traffic() -> None:
+    found, made = scenario_of("stations.csv")
+    assert [(flow["station"], flow["direction"]) for flow in found["flows"]] == [
+        *(("station-1", "down"), ("station-1", "up"), ("station-2", "down"), ("station-3", "up"), ("station-4", "down"))
+    ]
+    assert "[[stations]]  # camera\n" in made
+    Scenario.from_settings(found)
+
+
+def test_a_file_of_flent_gives_its_test() -> None:
+    found, _ = scenario_of("rrul.flent.gz")
+    marks = [flow["tcp"]["dscp"] if "tcp" in flow else 0 for flow in found["flows"] if "application" not in flow]
+    assert sorted(marks) == [0, 0, 8, 8, 40, 40, 46, 46]
+    assert [flow["direction"] for flow in found["flows"][:8]] == ["up"] * 4 + ["down"] * 4
+    assert found["run"]["duration_s"] == 10
+    Scenario.from_settings(found)
+
+
+def test_flent_adds_flows_to_the_only_station_of_a_dump(tmp_path: Path) -> None:
+    (tmp_path / "s.txt").write_text(station(1, tx_bitrate="65.0 MBit/s MCS 7"))
+    found = imported([tmp_path / "s.txt", DATA / "rrul.flent.gz"]).settings()
+    assert [each["mcs"] for each in found["stations"]] == [7]
+    assert len(found["flows"]) == 12
+    with pytest.raises(InputError, match="which of 3 stations has the flows of flent"):
+        imported([DATA / "station.txt", DATA / "rrul.flent.gz"])
+
+
+# Rules.
+
+
+def counters(**values: float) -> Counters:
+    return Counters(**{name: read(number, name, "") for name, number in values.items()})  # type: ignore[arg-type]
+
+
+def test_acks_of_a_download_are_no_flow() -> None:
+    both = counters(elapsed_s=10, down_bytes=15_340_000, down_packets=10_000, up_bytes=430_000, up_packets=5_000)
+    assert [load.direction for load in loads.of_station(Station("a", "", counters=both))] == ["down"]
+
+
+def test_the_rate_of_payload_is_without_headers() -> None:
+    one = counters(elapsed_s=10, down_bytes=10_000 * (1500 + 34), down_packets=10_000)
+    [load] = loads.of_station(Station("a", "", counters=one))
+    assert load.mbps == pytest.approx(10_000 * 1448 * 8 / 1e6 / 10)
+
+
+def test_a_call_is_datagrams_both_ways() -> None:
+    size = 200 + 34
+    call = counters(elapsed_s=10, down_bytes=500 * size, down_packets=500, up_bytes=490 * size, up_packets=490)
+    found = loads.of_station(Station("a", "", counters=call))
+    assert [load.is_call for load in found] == [True, True]
+    flow, _ = loads.flow(found[0], 100, 2, False, 0.03)
+    assert flow["application"] == {"name": "udp", "rate_mbps": 0.0688, "payload_bytes": 172}
+
+
+@pytest.mark.parametrize("mbps", [0.05, 0.5, 5.0])
+def test_documents_carry_the_mean_rate_that_was_read(mbps: float) -> None:
+    capacity = 150.0
+    flow = {"name": "a", "direction": "down", "one_way_delay_ms": 15, "application": loads.web(mbps, capacity, 0.03)}
+    scenario = Scenario(
+        run={"warmup_s": 10, "duration_s": 600, "record_transfers": False},
+        phy={"name": "802.11ax"},
+        wire={"rate_mbps": 500},
+        tcp={"profile": "today"},
+        flows=[flow],
+    )
+    found = scenario.run(seeds=20).flows["goodput_mbps"]
+    standard_error = float(found.std() or 0) / 20**0.5  # type: ignore[arg-type]
+    assert abs(float(found.mean() or 0) / mbps - 1) < 0.05 + 3 * standard_error / mbps  # type: ignore[arg-type]
+
+
+def test_time_that_nobody_here_uses_becomes_a_neighbour(tmp_path: Path) -> None:
+    survey = (
+        "\tchannel active time:\t\t100000 ms\n\tchannel busy time:\t\t50000 ms\n\tchannel transmit time:\t\t20000 ms\n"
+    )
+    head = "Survey data from wlan0\n\tfrequency:\t\t\t5180 MHz [in use]\n"
+    rate = "65.0 MBit/s MCS 7"
+    found = imported_text(tmp_path, station(1, **BUSY, tx_bitrate=rate), head + survey)
+    results = Scenario.from_settings(found | {"run": {"warmup_s": 1, "duration_s": 20}}).run(seeds=4)
+    own = results.stations.filter(station="neighbours", direction="up")["airtime_share"].to_list()
+    # MPDUs that wait share a PPDU, which takes less than the airtime of each alone.
+    assert 0.15 < sum(own) / 4 < 0.31
+
+
+# A run as the access point shows it.
+
+
+@pytest.mark.parametrize("name", ["cafe", "home", "update-night"])
+def test_the_mode_of_every_link_of_the_gallery_is_the_one_of_its_keys(name: str) -> None:
+    scenario = load(name).override({"run.warmup_s": 0, "run.duration_s": 0.1})
+    bss = scenario.plan()["bss"]
+    rows = scenario.run(seeds=1).stations.filter(direction="up")
+    rates = dict(rows.select("station", "link_rate_mbps").iter_rows())
+    for each in bss["stations"]:
+        mode = mode_of(bss, each, rates[each["label"]], "up")
+        assert mode.mcs == each["mcs"]
+        assert mode.mbps == pytest.approx(rates[each["label"]], abs=0.01)
+
+
+ROUND_TRIP = """
+title = "cell"
+[run]
+warmup_s = 3
+duration_s = 10
+[phy]
+name = "802.11ax"
+width_mhz = 80
+streams = 2
+[mac.edca]
+classify = "dscp"
+[ap]
+scheme = "mac80211"
+hardware = "firmware"
+[wire]
+rate_mbps = 500
+one_way_delay_ms = 15
+[tcp]
+profile = "today"
+[[stations]]
+name = "near"
+count = 2
+mcs = 9
+[[stations]]
+name = "far"
+mcs = 3
+mcs_down = 2
+streams = 1
+[[stations]]
+name = "old"
+phy = { name = "802.11ac", guard_interval_ns = 400 }
+mcs = 7
+[[flows]]
+name = "a"
+station = "near"
+count = 2
+direction = "down"
+[[flows]]
+name = "b"
+station = "far"
+direction = "down"
+[[flows]]
+name = "c"
+station = "old"
+direction = "up"
+"""
+
+
+def test_a_run_imported_from_its_access_point_has_the_same_links_and_goodput(
+    here: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cell.toml").write_text(ROUND_TRIP)
+    assert here("run", "cell.toml", "--seeds", "1", "--out", "one", "--as-ap", "ap").returncode == 0
+    files = [f"ap/seed-1/{name}.txt" for name in ("station", "survey", "info")]
+    assert here("import", *files, "--out", "back.toml").returncode == 0
+    before, after = Scenario.from_toml(tmp_path / "cell.toml"), Scenario.from_toml(tmp_path / "back.toml")
+    links = [
+        [
+            (each["mcs"], each["mcs_down"] or each["mcs"], each["streams"] or 2, (each["phy"] or {}).get("name"))
+            for each in made.plan()["bss"]["stations"]
+            if each["label"] != "neighbours"
+        ]
+        for made in (before, after)
+    ]
+    assert links[0] == links[1]
+    ways = [
+        [flow["direction"] for flow in made.plan()["flows"] if flow["group"] != "neighbours"]
+        for made in (before, after)
+    ]
+    assert ways[0] == ways[1] == ["down", "down", "down", "up"]
+    found = [
+        made.override({"run.warmup_s": 3, "run.duration_s": 10}).run(seeds=5).flows.filter(transport="tcp")
+        for made in (before, after)
+    ]
+    per_flow = [[rows.filter(flow=number)["goodput_mbps"].mean() for number in range(4)] for rows in found]
+    bulk = [number for number, flow in enumerate(after.plan()["flows"]) if flow["application"]["name"] == "bulk"]
+    assert bulk == [0, 1, 2]
+    for number in bulk:
+        assert per_flow[1][number] == pytest.approx(per_flow[0][number], rel=0.1)
+
+
+def test_the_counters_of_the_access_point_are_those_of_the_run(tmp_path: Path) -> None:
+    scenario = Scenario.from_settings(tomllib.loads(ROUND_TRIP))
+    results = scenario.run(seeds=1)
+    write(results, tmp_path)
+    seen = observe([tmp_path / "seed-1" / "station.txt"])
+    for number, each in enumerate(seen.stations.values()):
+        [flow] = results.flows.filter(station=scenario.plan()["bss"]["stations"][number]["label"]).to_dicts()
+        [load_] = [load for load in loads.of_station(each) if load.direction == flow["direction"]]
+        assert load_.mbps == pytest.approx(flow["goodput_mbps"], rel=0.01)
+
+
+# Errors.
+
+WRONG = [
+    ("Station zz (on wlan0)\n", ":1: Station: 'zz' is not allowed; allowed here: a MAC address"),
+    (station(1, tx_bytes="-4"), ":2: tx bytes: '-4' is not allowed; allowed here: a whole number"),
+    (station(1, tx_duration="4"), ":2: tx duration: '4' is not allowed; allowed here: a whole number and us"),
+    (station(1, tx_bitrate="fast"), ":2: tx bitrate: 'fast' is not allowed; allowed here: such as 866.7 MBit/s"),
+    (station(1, signal="loud dBm"), ":2: signal: 'loud' is not allowed; allowed here: a number from -128 to 127 dBm"),
+    (station(1) + station(2).replace("wlan0", "wlan1"), "device: 'wlan1' is not allowed; allowed here: wlan0"),
+    (station(1, tx_bitrate="65.0 MBit/s MCS 7"), "no station sends or receives"),
+    ("Survey data from wlan0\n\tfrequency:\t5180 MHz\n", "no channel is marked"),
+    ("Survey data from wlan0\n\tfrequency:\tmuch\n", ":2: frequency: 'much' is not allowed"),
+    ("Interface wlan0\n\tchannel 36\n", ":2: channel: 'channel 36' is not allowed"),
+    ("name,rate\nx,1\n", ":1: column: 'rate' is not allowed; allowed here: .*; did you mean rate_mbps?"),
+    (
+        "name,rate_mbps\nx,fast\n",
+        ":2: rate_mbps: 'fast' is not allowed; allowed here: a number from 0.1 to 100000 Mbps",
+    ),
+    ("name,traffic\nx,downlod\n", ":2: traffic: 'downlod' is not allowed; allowed here: .*did you mean download?"),
+    ("name,traffic\nx,web\nx,web\n", ":3: name: 'x' is not allowed"),
+    ("name,traffic\nx\n", ":2: row: 'x' is not allowed; allowed here: 2 cells"),
+    ('name,traffic\n"x\n', "is no line of CSV"),
+    ("hello\n", "its beginning is that of no known file; allowed here: iw station dump, iw survey dump"),
+    ("", "its beginning is that of no known file"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), WRONG)
+def test_an_error_names_line_field_value_and_what_is_allowed(content: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=re.sub(r"([?()])", r"\\\1", message)):
+        imported_text(tmp_path, content)
+
+
+def packed(document: Any) -> bytes:
+    return gzip.compress(json.dumps(document).encode())
+
+
+WRONG_FLENT = [
+    (b"\x1f\x8b nothing", "cannot be unpacked"),
+    (gzip.compress(b"["), "is no JSON"),
+    (gzip.compress(b"[" * 100_000), "is no JSON"),
+    (packed([]), "is no table of JSON"),
+    (packed({}), "metadata, results: are no tables"),
+    (packed({"metadata": {"LENGTH": "long"}, "results": {}}), "metadata.LENGTH: 'long' is not allowed"),
+    (packed({"metadata": {"LENGTH": 60}, "results": {"x": []}}), "has no series"),
+    (packed({"metadata": {"LENGTH": 60}, "results": {"TCP upload": 4}}), "results.TCP upload: '4' is not allowed"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), WRONG_FLENT)
+def test_an_error_in_a_file_of_flent_names_the_field(content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "x.flent.gz").write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        imported([tmp_path / "x.flent.gz"])
+
+
+def test_a_file_that_unpacks_to_gigabytes_is_refused_without_its_memory(tmp_path: Path) -> None:
+    (tmp_path / "x.flent.gz").write_bytes(gzip.compress(bytes(2**30), 9)[: 8 * 2**20])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(InputError, match="has more than 24 MB unpacked"):
+        imported([tmp_path / "x.flent.gz"])
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # KiB
+
+
+# Damaged input: bytes and lines changed, removed, repeated, moved; cut; values that no counter has.
+
+JUNK = [
+    b"",
+    b"-1",
+    b"99999999999999999999999",
+    b"1e400",
+    b"nan",
+    b"\x00",
+    b"\xff",
+    b":",
+    b",",
+    b'"',
+    b"MBit/s",
+    b"\xc2\x85",
+    b"a" * 5000,
+]
+
+
+def damaged(content: bytes, seed: int) -> bytes:
+    rng = random.Random(seed)
+    for _ in range(rng.randint(1, 4)):
+        lines = content.split(b"\n")
+        at, way = rng.randrange(len(lines)), rng.randrange(7)
+        if way == 0:
+            place = rng.randrange(len(content) + 1)
+            content = content[:place] + rng.choice(JUNK) + content[place + rng.randint(0, 9) :]
+        elif way == 1:
+            content = content[: rng.randrange(len(content) + 1)]
+        elif way == 2:
+            content = b"\n".join(lines[:at] + lines[at + 1 :])
+        elif way == 3:
+            content = b"\n".join(lines[:at] + lines[at : at + 1] * rng.randint(2, 50) + lines[at:])
+        elif way == 4:
+            rng.shuffle(lines)
+            content = b"\n".join(lines)
+        elif way == 5:
+            numbers = list(re.finditer(rb"\d+", content))
+            if numbers:
+                number = rng.choice(numbers)
+                content = (
+                    content[: number.start()]
+                    + rng.choice([*JUNK, b"0", b"18446744073709551615"])
+                    + content[number.end() :]
+                )
+        else:
+            values = [line.partition(b":")[0] + b":" + rng.choice(JUNK) for line in lines[at : at + 1]]
+            content = b"\n".join(lines[:at] + values + lines[at + 1 :])
+    return content
+
+
+def check_damaged(path: Path, *others: Path) -> bool:
+    """Whether the file gives a scenario, with others; else it gives one sentence that names it."""
+    try:
+        made = imported([path, *others])
+    except InputError as error:
+        told = str(error)
+    else:
+        assert Scenario.from_settings(tomllib.loads(text(made))).plan() == made.scenario().plan()
+        return True
+    assert path.name in told
+    assert "\n" not in told
+    assert len(told) < 1000
+    return False
+
+
+UNPACKED: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress}
+PACKED: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_a_damaged_file_gives_a_scenario_or_an_error_that_names_it(path: Path, tmp_path: Path) -> None:
+    whole = path.read_bytes()
+    inner = UNPACKED.get(path.suffix, bytes)(whole)
+    others = [DATA / "station.txt"] if "station" not in path.stem and path.suffix == ".txt" else []
+    accepted = 0
+    for seed in range(DAMAGED):
+        content = (
+            PACKED[path.suffix](damaged(inner, seed)) if path.suffix in PACKED and seed % 3 else damaged(whole, seed)
+        )
+        (tmp_path / path.name).write_bytes(content)
+        accepted += check_damaged(tmp_path / path.name, *others)
+    assert accepted > 0
+    assert accepted < DAMAGED
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2**20  # KiB
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    content=st.one_of(st.binary(max_size=200), st.text(max_size=200).map(str.encode)),
+    head=st.sampled_from([b"", b"Station ", b"name,", b"Survey data from ", b"\x1f\x8b"]),
+)
+def test_any_bytes_give_an_error_or_a_scenario(content: bytes, head: bytes, tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(head + content)
+    check_damaged(tmp_path / "x")
+
+
+def test_an_empty_network_is_refused() -> None:
+    with pytest.raises(InputError, match="no file has a station"):
+        document(Observed(), "x")
+
+
+def test_the_command_prints_the_scenario_or_json(here: Cli) -> None:
+    files = [str(DATA / name) for name in ("station.txt", "survey.txt")]
+    printed = here("import", *files)
+    assert Scenario.from_settings(tomllib.loads(printed.stdout))
+    told = json.loads(here("import", *files, "--json").stdout)
+    assert (
+        Scenario.from_settings(told["scenario"]).plan() == Scenario.from_settings(tomllib.loads(printed.stdout)).plan()
+    )
+    assert {row["origin"] for row in told["values"]} == {"read", "assumed", "unknown"}
+    failed = here("import", files[0], "/nowhere/x.txt")
+    assert (failed.returncode, failed.stderr.count("\n")) == (2, 1)
