@@ -225,6 +225,7 @@ impl Bss {
                 self.exchanges.nodes.deadlines.set_beacon(next, now);
             }
             Due::Reorder => self.exchanges.nodes.expire_reordering(now),
+            Due::MpduEnd => self.exchanges.receive_mpdu(now),
             Due::Tick(port) => {
                 for sender in self.exchanges.nodes.tick(port, now) {
                     if self.exchanges.nodes.awaits(sender, port) {

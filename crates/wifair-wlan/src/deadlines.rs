@@ -31,6 +31,8 @@ pub(crate) enum Due {
     Beacon,
     /// A reorder timeout expires.
     Reorder,
+    /// An MPDU ends that is received on its own.
+    MpduEnd,
     /// The tick of that port's scheme.
     Tick(EdcafId),
     /// The sender learns that the attempt of that channel access function has failed.
@@ -55,6 +57,8 @@ pub(crate) struct Deadlines {
     /// Whether packets released by recipients are to be output at once.
     has_released: bool,
     next_reorder: Time,
+    /// When the next MPDU ends that is received on its own.
+    next_mpdu_end: Time,
     /// Next target time of beacons.
     next_beacon: Time,
 }
@@ -71,6 +75,7 @@ impl Deadlines {
             completions: VecDeque::new(),
             has_released: false,
             next_reorder: Time::MAX,
+            next_mpdu_end: Time::MAX,
             next_beacon: Time::MAX,
         }
     }
@@ -153,6 +158,12 @@ impl Deadlines {
         self.review(now);
     }
 
+    /// Sets when the next MPDU ends that is received on its own.
+    pub(crate) fn set_mpdu_end(&mut self, at: Time, now: Time) {
+        self.next_mpdu_end = at;
+        self.review(now);
+    }
+
     /// Whether the event due at `next()` is the output of a packet that a recipient has released.
     pub(crate) fn releases(&self) -> bool {
         self.has_released && self.rate_changes.is_empty() && self.completions.is_empty()
@@ -164,9 +175,9 @@ impl Deadlines {
         self.review(now);
     }
 
-    /// Takes the event due at `now == next()`: first outputs, then target times, reorder timeouts, ticks, failures. A tick remains until its
-    /// port sets another, a reorder timeout until [`Deadlines::set_reordering`], a target time until
-    /// [`Deadlines::set_beacon`].
+    /// Takes the event due at `now == next()`: first outputs, then target times, reorder timeouts, ticks, failures, ends of MPDUs. A tick
+    /// remains until its port sets another, a reorder timeout until [`Deadlines::set_reordering`], a target time until
+    /// [`Deadlines::set_beacon`], the end of an MPDU until [`Deadlines::set_mpdu_end`].
     pub(crate) fn take(&mut self, now: Time) -> Due {
         let due = if let Some(change) = self.rate_changes.pop_front() {
             Due::LinkRate(change)
@@ -181,6 +192,8 @@ impl Deadlines {
         } else if now == self.next_tick {
             let due = self.ticks.iter().filter(|(_, at)| *at == now).map(|(port, _)| *port);
             Due::Tick(due.min().expect("a tick is due"))
+        } else if now < self.next_failure {
+            Due::MpduEnd
         } else {
             let first =
                 (0..self.failures.len()).min_by_key(|&index| self.failures[index]).expect("a failure is due");
@@ -195,7 +208,7 @@ impl Deadlines {
     fn review(&mut self, now: Time) {
         let is_empty = self.rate_changes.is_empty() && self.completions.is_empty() && !self.has_released;
         let untold = if is_empty { Time::MAX } else { now };
-        self.next =
-            self.next_failure.min(self.next_tick).min(self.next_reorder).min(self.next_beacon).min(untold);
+        let of_receivers = self.next_reorder.min(self.next_mpdu_end);
+        self.next = self.next_failure.min(self.next_tick).min(of_receivers).min(self.next_beacon).min(untold);
     }
 }

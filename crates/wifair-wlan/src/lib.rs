@@ -33,8 +33,8 @@ mod transmission;
 mod wheel;
 
 pub use aggregation::{
-    AggregationSpec, Ath9kSpec, Ath10kSpec, Fill, FirmwareSpec, HardwareSpec, IdealSpec, Kernel, Requests,
-    expected_airtime,
+    AggregationSpec, Ath9kSpec, Ath10kSpec, Fill, FirmwareSpec, HardwareSpec, IdealSpec, Kernel,
+    MpduDelivery, Requests, expected_airtime,
 };
 pub use beacons::BeaconsSpec;
 pub use bss::access::{ChannelAccess, Turn};

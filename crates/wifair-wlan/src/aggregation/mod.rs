@@ -26,7 +26,7 @@ use psdu::Shares;
 pub(crate) use psdu::{Limits, Psdu};
 pub(crate) use recipient::Recipient;
 pub(crate) use spec::AggregationRules;
-pub use spec::{AggregationSpec, Fill, Requests};
+pub use spec::{AggregationSpec, Fill, MpduDelivery, Requests};
 
 use crate::node::{EdcafId, LinkId, Numbering};
 use crate::ppdu::Ppdu;
@@ -60,29 +60,73 @@ impl Agreement {
     /// The PPDU on the air has ended at `now`: the packets that the recipient passes on go to `up`, `each` receives for every
     /// packet decoded from it whether it is a duplicate. If all are decoded and in order, and nothing has failed, their number
     /// is returned instead: the caller takes them one by one from the head of the link queue ([`Originator::take_received`]).
-    fn receive(
-        &mut self,
-        now: Time,
-        mut each: impl FnMut(bool),
-        mut up: impl FnMut(Received),
-    ) -> Option<usize> {
-        let Agreement { originator, recipient, .. } = self;
-        if let Some((sequence, mpdus, packets)) = originator.end_ordinary()
-            && recipient.receive_run(sequence, mpdus)
+    fn receive(&mut self, now: Time, each: impl FnMut(bool), up: impl FnMut(Received)) -> Option<usize> {
+        if let Some((sequence, mpdus, packets)) = self.originator.end_ordinary()
+            && self.recipient.receive_run(sequence, mpdus)
         {
             return Some(packets);
         }
-        originator.end(|mpdu, share| {
-            let received = Received { packet: mpdu.departure.packet, airtime: share };
-            let new = match mpdu.is_joined() {
-                true => recipient.join(mpdu.sequence, received),
-                false => recipient.receive(mpdu.sequence, received, now, &mut up),
-            };
-            each(!new);
-            new
-        });
+        let mut airtimes = self.originator.airtimes();
+        self.receive_from(0, &mut airtimes, now, each, up);
         None
     }
+
+    /// The same for the MPDUs from a place of the link queue on, where those before it were received on their own.
+    fn receive_from(
+        &mut self,
+        place: usize,
+        airtimes: &mut Shares,
+        now: Time,
+        mut each: impl FnMut(bool),
+        mut up: impl FnMut(Received),
+    ) {
+        let Agreement { originator, recipient, .. } = self;
+        originator.end(place, airtimes, |mpdu, share| recipient.accept(mpdu, share, now, &mut each, &mut up));
+    }
+
+    /// The same for the MPDU at a place.
+    fn receive_mpdu(
+        &mut self,
+        place: usize,
+        airtimes: &mut Shares,
+        now: Time,
+        mut each: impl FnMut(bool),
+        mut up: impl FnMut(Received),
+    ) {
+        let Agreement { originator, recipient, .. } = self;
+        let accept = |mpdu: &Mpdu, share| recipient.accept(mpdu, share, now, &mut each, &mut up);
+        originator.end_mpdu(place, airtimes, accept);
+    }
+}
+
+impl Recipient<Received> {
+    /// Handles a decoded packet with its share of the airtime; `each` receives whether it is a duplicate. Returns whether it is
+    /// not.
+    fn accept(
+        &mut self,
+        mpdu: &Mpdu,
+        airtime: Time,
+        now: Time,
+        each: &mut impl FnMut(bool),
+        up: &mut impl FnMut(Received),
+    ) -> bool {
+        let received = Received { packet: mpdu.departure.packet, airtime };
+        let new = match mpdu.is_joined() {
+            true => self.join(mpdu.sequence, received),
+            false => self.receive(mpdu.sequence, received, now, up),
+        };
+        each(!new);
+        new
+    }
+}
+
+/// A PPDU on the air whose MPDUs are received one by one.
+#[derive(Debug)]
+struct Arriving {
+    /// The places in the link queue at which MPDUs begin, and when these end; the last MPDU ends with the PPDU.
+    ends: VecDeque<(usize, Time)>,
+    last: usize,
+    airtimes: Shares,
 }
 
 /// A PPDU, or a Block Ack Request, in a hardware queue.
@@ -119,6 +163,8 @@ pub(crate) struct Aggregation {
     pub backlog: Backlog,
     /// By the AP's channel access functions: the formed PPDUs, with the one in service at the head.
     pub built: [VecDeque<QueuedPpdu>; 4],
+    /// The PPDU on the air, if its MPDUs are received one by one.
+    arriving: Option<Arriving>,
     /// Packets that recipients have passed on and that have not been taken yet, with their links and ranks.
     passed: VecDeque<(LinkId, usize, Received)>,
     /// Packets at the head of a link queue that its recipient has passed on as they came.
@@ -150,6 +196,7 @@ impl Aggregation {
             hardware,
             backlog: Backlog::new(if hardware.prefetches() { links.len() / 2 } else { 0 }),
             built: Default::default(),
+            arriving: None,
             passed: VecDeque::new(),
             run: Run { link: LinkId::at(0), rank: 0, next: 0, end: 0, airtimes: Shares::of(0, 0) },
             taken: (LinkId::at(0), Packet::default()),
@@ -232,16 +279,49 @@ impl Aggregation {
 
     /// The PPDU on the air has ended at `now`. `each` receives for every packet decoded from it whether it is a duplicate. When
     /// the earliest reorder timeout expires now.
-    pub fn receive(&mut self, link: LinkId, rank: usize, now: Time, mut each: impl FnMut(bool)) {
+    pub fn receive(&mut self, link: LinkId, rank: usize, now: Time, each: impl FnMut(bool)) {
         let index = Aggregation::index(link, rank);
         let Some(agreement) = &mut self.agreements[index] else { return };
         let passed = &mut self.passed;
-        match agreement.receive(now, &mut each, |received| passed.push_back((link, rank, received))) {
+        let up = |received| passed.push_back((link, rank, received));
+        if let Some(Arriving { last, mut airtimes, .. }) = self.arriving.take() {
+            agreement.receive_from(last, &mut airtimes, now, each, up);
+            return self.review(index);
+        }
+        match agreement.receive(now, each, up) {
             Some(end) => {
                 self.run = Run { link, rank, next: 0, end, airtimes: agreement.originator.airtimes() }
             }
             None => self.review(index),
         }
+    }
+
+    /// The MPDUs of the PPDU that has begun are received one by one: each but the last when `end` says, given how many bytes
+    /// of a PSDU with so much spacing end with it.
+    pub fn expect_mpdus(&mut self, link: LinkId, rank: usize, spacing_bytes: u32, end: impl Fn(u32) -> Time) {
+        let Some(Agreement { originator, .. }) = self.of(link, rank) else { return };
+        let mut ends: VecDeque<_> =
+            originator.mpdu_ends(spacing_bytes).map(|(place, bytes)| (place, end(bytes))).collect();
+        let (last, _) = ends.pop_back().expect("a PPDU is not empty");
+        self.arriving = Some(Arriving { ends, last, airtimes: originator.airtimes() });
+    }
+
+    /// When the next MPDU ends that is received on its own.
+    pub fn next_mpdu_end(&self) -> Time {
+        self.arriving.as_ref().and_then(|arriving| arriving.ends.front()).map_or(Time::MAX, |(_, at)| *at)
+    }
+
+    /// An MPDU of the PPDU on the air has ended at `now`. `each` as in [`Aggregation::receive`].
+    pub fn receive_mpdu(&mut self, link: LinkId, rank: usize, now: Time, each: impl FnMut(bool)) {
+        let index = Aggregation::index(link, rank);
+        let (Some(agreement), Some(arriving)) = (&mut self.agreements[index], &mut self.arriving) else {
+            return;
+        };
+        let Some((place, _)) = arriving.ends.pop_front() else { return };
+        let passed = &mut self.passed;
+        let up = |received| passed.push_back((link, rank, received));
+        agreement.receive_mpdu(place, &mut arriving.airtimes, now, each, up);
+        self.review(index);
     }
 
     /// Handles a Block Ack Request that has reached the recipient.
@@ -386,8 +466,20 @@ mod tests {
                     .recipient
                     .request(start, |received| passed.push((received.packet.seq, received.airtime)));
             } else if reaches {
-                let up = |received: Received| passed.push((received.packet.seq, received.airtime));
-                let run = agreement.receive(now, |again| finished.push(format!("again: {again}")), up);
+                let mut up = |received: Received| passed.push((received.packet.seq, received.airtime));
+                let mut each = |again| finished.push(format!("again: {again}"));
+                let places = agreement.originator.mpdu_ends(limits.spacing_bytes).map(|(place, _)| place);
+                let places: Vec<usize> = places.collect();
+                let run = if let (true, Some((last, before))) = (*is_general, places.split_last()) {
+                    let mut airtimes = agreement.originator.airtimes();
+                    for place in before {
+                        agreement.receive_mpdu(*place, &mut airtimes, now, &mut each, &mut up);
+                    }
+                    agreement.receive_from(*last, &mut airtimes, now, &mut each, &mut up);
+                    None
+                } else {
+                    agreement.receive(now, each, up)
+                };
                 let mut airtimes = agreement.originator.airtimes();
                 for at in 0..run.unwrap_or(0) {
                     finished.push("again: false".into());
@@ -421,6 +513,7 @@ mod tests {
     }
 
     proptest! {
+        /// The general side also receives each MPDU on its own.
         #[test]
         fn the_short_paths_do_what_the_general_ones_do(
             amsdu_bytes in prop::sample::select(vec![0u32, 3_000]),

@@ -333,10 +333,7 @@ impl Originator {
             if self.queue[first].ppdu != NONE {
                 continue;
             }
-            let with = match psdu.mpdus() {
-                0 => Psdu::of(bytes),
-                _ => psdu.with(bytes, limits.spacing_bytes),
-            };
+            let with = psdu.followed_by(bytes, limits.spacing_bytes);
             let fits = with.mpdus() <= limits.max_mpdus && with.bytes(true) <= limits.max_psdu_bytes;
             if self.queue[first].sequence >= end || psdu.mpdus() > 0 && !fits {
                 self.grown = grown;
@@ -500,29 +497,58 @@ impl Originator {
         Shares::of(self.sent.spent.airtime.as_ns(), self.sent.bytes)
     }
 
-    /// Ends the PPDU: the packets of the MPDUs that its receiver decodes are passed to `received`, each with its share of the
-    /// airtime; those that have joined an MPDU before the first of each. `received` returns whether the recipient accepts it.
-    pub fn end(&mut self, mut received: impl FnMut(&Mpdu, Time) -> bool) {
-        let (mut airtimes, mut is_whole) = (self.airtimes(), true);
-        if self.amsdu.joins() {
-            let mut airtimes = self.airtimes();
-            for mpdu in self.formed_mut() {
-                let share = Time::from_ns(airtimes.next(mpdu.bytes));
-                if mpdu.decoded && mpdu.is_joined {
-                    mpdu.received = true;
-                    mpdu.taken |= received(mpdu, share);
+    /// Ends the PPDU, of whose MPDUs those before the place `from` have ended already: the packets of the MPDUs that its receiver
+    /// decodes are passed to `received`, each with its share of the airtime.
+    pub fn end(&mut self, from: usize, airtimes: &mut Shares, mut received: impl FnMut(&Mpdu, Time) -> bool) {
+        let mut next = from;
+        while next < self.queue.len() {
+            next = self.end_mpdu(next, airtimes, &mut received);
+        }
+        let is_whole = self.formed().all(|mpdu| mpdu.decoded);
+        self.sent.is_whole = is_whole;
+    }
+
+    /// Ends the MPDU of the PPDU whose first packet is at `index`, as in [`Originator::end`]: packets that have joined it go before
+    /// the first, and `received` returns whether the recipient accepts a packet. Returns the place of the next MPDU.
+    pub fn end_mpdu(
+        &mut self,
+        index: usize,
+        airtimes: &mut Shares,
+        mut received: impl FnMut(&Mpdu, Time) -> bool,
+    ) -> usize {
+        let (_, next) = self.mpdu_at(index);
+        if self.queue[index].ppdu != self.in_service {
+            return next;
+        }
+        let mut take = |mpdu: &mut Mpdu, share| {
+            if mpdu.decoded {
+                mpdu.received = true;
+                mpdu.taken |= received(mpdu, Time::from_ns(share));
+            }
+        };
+        let share = airtimes.next(self.queue[index].bytes);
+        for mpdu in self.queue.range_mut(index + 1..next) {
+            take(mpdu, airtimes.next(mpdu.bytes));
+        }
+        take(&mut self.queue[index], share);
+        next
+    }
+
+    /// The MPDUs of the PPDU: the place of each one's first packet, and how many bytes of the PSDU, with so much spacing, end with
+    /// it.
+    pub fn mpdu_ends(&self, spacing_bytes: u32) -> impl Iterator<Item = (usize, u32)> {
+        let (mut psdu, mut next) = (Psdu::default(), 0);
+        std::iter::from_fn(move || {
+            while next < self.queue.len() {
+                let (index, (bytes, after)) = (next, self.mpdu_at(next));
+                next = after;
+                if self.queue[index].ppdu == self.in_service {
+                    psdu = psdu.followed_by(bytes, spacing_bytes);
+                    return Some((index, psdu.bytes(true)));
                 }
             }
-        }
-        for mpdu in self.formed_mut() {
-            let share = Time::from_ns(airtimes.next(mpdu.bytes));
-            is_whole &= mpdu.decoded;
-            if mpdu.decoded && !mpdu.is_joined {
-                mpdu.received = true;
-                mpdu.taken |= received(mpdu, share);
-            }
-        }
-        self.sent.is_whole = is_whole;
+            None
+        })
     }
 
     /// Adds the shares of the PPDU to its packets.

@@ -58,6 +58,11 @@ impl Psdu {
         Psdu { before: self.before_next(spacing_bytes), last: bytes, mpdus: self.mpdus + 1 }
     }
 
+    /// The same, or the PSDU of this MPDU if it has none yet.
+    pub fn followed_by(self, bytes: u32, spacing_bytes: u32) -> Psdu {
+        if self.mpdus == 0 { Psdu::of(bytes) } else { self.with(bytes, spacing_bytes) }
+    }
+
     fn before_next(&self, spacing_bytes: u32) -> u32 {
         let subframe = (DELIMITER_BYTES + self.last).max(spacing_bytes);
         self.before + subframe.next_multiple_of(DELIMITER_BYTES)

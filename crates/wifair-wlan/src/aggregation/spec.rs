@@ -37,6 +37,17 @@ pub enum Requests {
     Never,
 }
 
+/// When the packets of a received A-MPDU leave its recipient's MAC, as far as they are in order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MpduDelivery {
+    /// All at the end of the PPDU.
+    #[default]
+    Ppdu,
+    /// Those of each MPDU at the end of the symbol with its last bit, as in ns-3.
+    Mpdu,
+}
+
 /// Parameters of A-MPDU and Block Ack, for all links of 802.11n and later.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -65,6 +76,9 @@ pub struct AggregationSpec {
     /// When a Block Ack Request is sent: given-up (after an MPDU is dropped, as in Linux), missed (also after a
     /// missed Block Ack, as in ns-3) or never.
     pub bar: Requests,
+    /// When the packets of a received A-MPDU are delivered, as far as they are in order: ppdu (all at its end) or
+    /// mpdu (those of each MPDU at the MPDU's own end, as in ns-3).
+    pub delivery: MpduDelivery,
     /// Which packets of a port join a PPDU: gather (all for its station), head-run (up to the first for
     /// another) or driver-queue (those in the station's driver queue).
     pub fill: Fill,
@@ -85,6 +99,7 @@ impl Default for AggregationSpec {
             max_attempts: None,
             reorder_timeout_ms: 100.0,
             bar: Requests::default(),
+            delivery: MpduDelivery::default(),
             fill: Fill::default(),
             driver_queue_packets: None,
         }
@@ -120,6 +135,7 @@ pub(crate) struct AggregationRules {
     amsdu: Amsdu,
     pub attempts: Attempts,
     pub reorder_timeout: Time,
+    pub delivery: MpduDelivery,
     pub fill: Fill,
     /// Length of the driver's queues, if they are used.
     pub driver_queue: Option<u32>,
@@ -177,6 +193,7 @@ impl AggregationSpec {
                 requests: self.bar,
             },
             reorder_timeout: Time::from_secs_f64(timeout_ms * 1e-3),
+            delivery: self.delivery,
             fill: self.fill,
             driver_queue: match (self.fill, self.driver_queue_packets) {
                 (Fill::DriverQueue, packets) => {

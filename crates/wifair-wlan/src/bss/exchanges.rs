@@ -124,7 +124,7 @@ impl Exchanges {
         edcaf.attempt(&row.on_air.mode, end - now);
         row.usage.attempts += 1;
         if row.has_agreement {
-            self.count_mpdus(sender, link, true);
+            self.begin_ppdu(exchange, now + before + airtime, now);
         }
     }
 
@@ -147,6 +147,13 @@ impl Exchanges {
             self.meter_frame(flow, now);
         }
         Some(Event::Delivery)
+    }
+
+    /// Handles the end of an MPDU that is received on its own.
+    pub(super) fn receive_mpdu(&mut self, now: Time) {
+        let OngoingExchange { sender, link, .. } = self.medium.exchange();
+        let usage = &mut self.links[link.index()].usage;
+        self.nodes.receive_mpdu(sender, now, |is_duplicate| usage.duplicates += u64::from(is_duplicate));
     }
 
     /// The next packet that a recipient releases in order.

@@ -67,6 +67,30 @@ impl Nodes {
         self.review_reordering(now);
     }
 
+    /// The MPDUs of the PPDU of the link in service, which has begun at `now`, are received one by one: each but the last when
+    /// `end` says, given how many bytes of the PSDU, with so much spacing, end with it.
+    pub(crate) fn expect_mpdus(
+        &mut self,
+        index: EdcafId,
+        spacing_bytes: u32,
+        end: impl Fn(u32) -> Time,
+        now: Time,
+    ) {
+        let edcaf = self.edcaf(index);
+        let (link, rank) = (edcaf.link(), rank(edcaf.role().ac));
+        self.aggregation_mut().expect_mpdus(link, rank, spacing_bytes, end);
+        self.deadlines.set_mpdu_end(self.aggregation().next_mpdu_end(), now);
+    }
+
+    /// Handles the end of an MPDU of the PPDU of the link in service. `each` as in [`Nodes::receive`].
+    pub(crate) fn receive_mpdu(&mut self, index: EdcafId, now: Time, each: impl FnMut(bool)) {
+        let edcaf = self.edcaf(index);
+        let (link, rank) = (edcaf.link(), rank(edcaf.role().ac));
+        self.aggregation_mut().receive_mpdu(link, rank, now, each);
+        self.deadlines.set_mpdu_end(self.aggregation().next_mpdu_end(), now);
+        self.review_reordering(now);
+    }
+
     /// Number of MPDUs of the PPDU of a channel access function, and how many of them the decoded response acknowledges.
     pub(crate) fn acknowledged(&self, index: EdcafId) -> (u32, u32) {
         let Some(agreement) = self.in_service(index) else { return (1, 1) };

@@ -11,8 +11,8 @@ use wifair_core::{StationId, Time};
 use wifair_queue::{Direction, Ledger, SchemeSpec};
 use wifair_wlan::{
     AggregationSpec, Ath9kSpec, Ath10kSpec, Bss, BssSpec, CategorySpec, Delivery, EdcaSpec, Fill,
-    FirmwareSpec, FrameErrorRate, HardwareSpec, LinkKeys, Node, Output, PhySpec, Requests, StationPhy,
-    StationSpec, Usage, eht, he, ht, vht,
+    FirmwareSpec, FrameErrorRate, HardwareSpec, LinkKeys, MpduDelivery, Node, Output, PhySpec, Requests,
+    StationPhy, StationSpec, Usage, eht, he, ht, vht,
 };
 
 /// A BSS of `n` stations with `phy`, in the mode that `mcs` says.
@@ -147,7 +147,11 @@ fn case() -> impl Strategy<Value = Case> {
         prop_oneof![Just(None), (1u32..6).prop_map(Some)],
         1u32..5,
         prop_oneof![Just(0.5), Just(5.0), Just(100.0)],
-        (any::<bool>(), select(vec![Requests::Never, Requests::GivenUp, Requests::Missed])),
+        (
+            any::<bool>(),
+            select(vec![Requests::Never, Requests::GivenUp, Requests::Missed]),
+            select(vec![MpduDelivery::Ppdu, MpduDelivery::Mpdu]),
+        ),
         prop_oneof![Just(0.0), Just(16.0)],
         prop_oneof![Just(5_484.0), Just(700.0)],
         prop_oneof![2 => Just(0u32), 1 => 100u32..4_065],
@@ -165,8 +169,9 @@ fn case() -> impl Strategy<Value = Case> {
         prop::collection::vec((gap, any::<u16>(), any::<bool>(), bytes), 1..150),
     )
         .prop_map(|(aggregation, errors, txop_us, rts, (seed, below), arrivals)| {
-            let (window, max_mpdus, attempts, timeout_ms, (gather, bar), spacing, longest, max_amsdu_bytes) =
+            let (window, max_mpdus, attempts, timeout_ms, ways, spacing, longest, max_amsdu_bytes) =
                 aggregation;
+            let (gather, bar, delivery) = ways;
             let mut spec = cell(
                 errors.len(),
                 ht20(),
@@ -178,6 +183,7 @@ fn case() -> impl Strategy<Value = Case> {
                     reorder_timeout_ms: timeout_ms,
                     fill: if gather { Fill::Gather } else { Fill::HeadRun },
                     bar,
+                    delivery,
                     min_mpdu_spacing_us: spacing,
                     max_ppdu_us: longest,
                     max_amsdu_bytes,
@@ -278,6 +284,45 @@ proptest! {
         prop_assert!(received <= all.delivered.packets + lost_after);
         let dropped = all.tail_dropped.packets + all.evicted.packets + all.aqm_evicted.packets;
         prop_assert_eq!(all.delivered.packets + lost + dropped, case.arrivals.len() as u64);
+    }
+
+    /// Without answers and timeouts, a packet is delivered no later if MPDUs are received at their own ends, and less than a PPDU
+    /// earlier; nothing else changes.
+    #[test]
+    fn own_ends_only_bring_deliveries_forward(mut case in case()) {
+        case.spec.ap.hardware = HardwareSpec::default();
+        case.spec.ap.port.scheme = SchemeSpec::default();
+        let runs = [MpduDelivery::Ppdu, MpduDelivery::Mpdu].map(|delivery| {
+            let aggregation = case.spec.mac.aggregation.as_mut().unwrap();
+            (aggregation.delivery, aggregation.reorder_timeout_ms) = (delivery, 1e6);
+            if aggregation.fill == Fill::DriverQueue {
+                (aggregation.fill, aggregation.driver_queue_packets) = (Fill::Gather, None);
+            }
+            let mut bss = Bss::new(&case.spec, case.seed).unwrap();
+            let (mut now, mut delivered) = (Time::ZERO, BTreeMap::new());
+            let mut take = |_: &mut u64, delivery: &Delivery, at: Time| {
+                delivered.insert(delivery.packet.seq, at);
+            };
+            for (number, &(gap, station, up, bytes)) in (0..).zip(&case.arrivals) {
+                now += Time::from_ns(gap);
+                run(&mut bss, now, &mut take);
+                if up {
+                    bss.send_up(StationId(station), &packet(station, number, bytes), now);
+                } else {
+                    bss.send_down(StationId(station), &packet_down(station, number, bytes), now);
+                }
+            }
+            let end = now + Time::from_s(60);
+            run(&mut bss, end, &mut take);
+            (format!("{:?}", bss.snapshot(end)), delivered)
+        });
+        let [(at_ends, late), (at_own_ends, early)] = &runs;
+        prop_assert_eq!(at_ends, at_own_ends);
+        prop_assert_eq!(late.len(), early.len());
+        for ((late, at_end), (early, at_own_end)) in late.iter().zip(early) {
+            prop_assert_eq!(late, early);
+            prop_assert!(at_own_end <= at_end && *at_end < *at_own_end + Time::from_us(5_484));
+        }
     }
 }
 

@@ -350,7 +350,7 @@ proptest! {
     /// RTS and TXOPs; without collisions it adds up to the airtime that is charged to the stations.
     #[test]
     fn shares_of_transmissions_add_up(
-        (kind, collides, uses_rts, has_txop, bar) in (0..4, any::<bool>(), any::<bool>(), any::<bool>(), 0..3),
+        (kind, collides, uses_rts, has_txop, (bar, own_ends)) in (0..4, any::<bool>(), any::<bool>(), any::<bool>(), (0..3, any::<bool>())),
         errors in [0.0..0.6, 0.0..0.3, 0.0..0.6, 0.0..0.3],
         (attempts, max_amsdu_bytes) in (1u32..4, prop_oneof![Just(0u32), 1_000u32..4_000]),
         bursts in prop::collection::vec((0u64..4_000, 0u16..2, 1u32..30), 1..25),
@@ -362,11 +362,14 @@ proptest! {
             for station in &mut spec.stations {
                 (station.mcs, station.rate_mbps) = (Some(kind as u8 + 1), None);
             }
+            use wifair_wlan::MpduDelivery;
             use wifair_wlan::Requests::{GivenUp, Missed, Never};
             let bar = [Never, GivenUp, Missed][bar as usize];
+            let delivery = if own_ends { MpduDelivery::Mpdu } else { MpduDelivery::Ppdu };
             let aggregation = AggregationSpec {
                 max_attempts: Some(attempts),
                 bar,
+                delivery,
                 max_amsdu_bytes,
                 ..AggregationSpec::default()
             };

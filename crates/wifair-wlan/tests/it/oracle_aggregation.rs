@@ -140,6 +140,24 @@ fn the_second_of_three_is_lost() {
 }
 
 #[test]
+fn mpdus_may_be_received_each_at_its_own_end() {
+    // Of 260 bits per symbol, 16 + 8 · 1542 fill 48 symbols, 16 + 8 · (1544 + 1542) 96 and 16 + 8 · (3088 + 1542) 143, the last.
+    let aggregation = Aggregation { delivers_mpdus: true, ..Aggregation::ht() };
+    let mut scenario = bss(without_chance(aggregation), 1, vec![burst(0, true, 1500, 3)]);
+    let ends = [48, 96, 143].map(|symbols| 1008 + 36 + 4 * symbols);
+    let record = air::run(&scenario).whole;
+    assert_eq!(delivered(&record), [(ends[0], 0), (ends[1], 1), (ends[2], 2)]);
+    // The second is lost: the third is held from the end of the PPDU on.
+    scenario.stations[0].errors = mpdus_lost_up();
+    let record = air::run(&losing(scenario.clone(), 0, &[false, true, false, false])).whole;
+    assert_eq!(delivered(&record), [(ends[0], 0), (1707 + ONE, 1), (1707 + ONE, 2)]);
+    // The first is lost: the second is held from its own end on, so that is when its timeout starts.
+    scenario.rules.aggregation.as_mut().unwrap().reorder_timeout = 600;
+    let record = air::run(&losing(scenario, 0, &[true, false, false, true])).whole;
+    assert_eq!(delivered(&record)[..2], [(ends[1] + 600, 1), (ends[1] + 600, 2)]);
+}
+
+#[test]
 fn what_is_given_up_is_requested_away() {
     let aggregation = Aggregation { max_attempts: 1, ..Aggregation::ht() };
     let scenario = |aggregation| {
@@ -386,6 +404,10 @@ fn links(scenario: &Scenario, record: &Record) -> BTreeMap<Link, Seen> {
     let rules = scenario.rules.aggregation.expect("a scenario with aggregation");
     let mut links: BTreeMap<Link, Seen> = BTreeMap::new();
     let mut numbers: BTreeMap<u32, (Link, u64)> = BTreeMap::new();
+    let mut received: BTreeMap<u32, u64> = BTreeMap::new();
+    for mpdu in &record.received {
+        received.entry(mpdu.packet).or_insert(mpdu.at);
+    }
     for t in &record.transmissions {
         let key = (t.from, t.to, t.category);
         let link = links.entry(key).or_default();
@@ -399,8 +421,8 @@ fn links(scenario: &Scenario, record: &Record) -> BTreeMap<Link, Seen> {
         if t.ended.is_none() {
             // The run ends before its response does.
             let mpdus = t.mpdus.iter().zip(&seqs).filter(|(mpdu, _)| mpdu.decoded == Some(true));
-            for (_, &seq) in mpdus {
-                link.decoded.entry(seq).or_insert(end.expect("what was decoded was sent"));
+            for (mpdu, &seq) in mpdus {
+                link.decoded.entry(seq).or_insert(received[&mpdu.packets[0]]);
             }
             if let (Some(request), Some(end)) = (t.request, end)
                 && frame.is_some_and(|frame| frame.decoded == Some(Decoded::Everybody))
@@ -432,8 +454,9 @@ fn links(scenario: &Scenario, record: &Record) -> BTreeMap<Link, Seen> {
                 numbers.extend(mpdu.packets.iter().map(|&packet| (packet, (key, seq))));
                 link.next = link.next.max(seq + 1);
                 if mpdu.decoded == Some(true) {
-                    let at = end.expect("what was decoded was sent");
-                    link.decoded.entry(seq).or_insert(at);
+                    let at = *link.decoded.entry(seq).or_insert(received[&mpdu.packets[0]]);
+                    let end = end.expect("what was decoded was sent");
+                    assert!(mpdu.number > 1 || rules.delivers_mpdus && at <= end || at == end, "{t:?}");
                 }
             }
             if t.outcome == Some(Outcome::Acknowledged) {

@@ -58,6 +58,8 @@ pub enum Event {
     RequestAcknowledges,
     /// A request that lets the recipient pass packets on.
     RequestReleases,
+    /// A PPDU whose MPDUs are received one by one.
+    OwnEnds,
     Duplicate,
     /// Decoded after its timeout.
     TooLate,

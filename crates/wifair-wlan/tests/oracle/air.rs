@@ -7,17 +7,20 @@ use super::node::{Node, Peer};
 use super::radio::{Case, Radio};
 use super::rate::Ladder;
 use super::record::{
-    Aired, Airtime, Attempt, Decoded, Delivery, GivenUp, NewRate, Outcome, Record, Sent, Transmission,
+    Aired, Airtime, Attempt, Decoded, Delivery, GivenUp, NewRate, Outcome, Received, Record, Sent,
+    Transmission,
 };
 use super::scenario::{Change, Offer, Outside, Scenario, Station, Traffic};
 use super::timing::{Rules, Tenths};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 struct OnAir {
     frame: Frame,
     ends_at: u64,
     /// Its place in the record.
     index: usize,
+    /// When its MPDUs end, but for the last, if each of them is received on its own.
+    mpdu_ends: VecDeque<u64>,
     /// Everybody who started at that instant or was on the air then, and so heard nothing of it.
     deaf: Vec<NodeId>,
     reach: Reach,
@@ -201,6 +204,7 @@ impl Medium {
         }
         self.time_out();
         self.nodes.iter_mut().for_each(Node::count_timers);
+        self.end_mpdus();
         self.end_frames();
         self.note_given_up();
         self.start_frames();
@@ -221,7 +225,10 @@ impl Medium {
     /// Steps from here on, none after `until`, in which no frame ends, nothing comes from outside and every listener only
     /// counts.
     fn quiet_steps(&self, until: u64) -> u32 {
-        let ends = self.on_air.iter().map(|frame| frame.ends_at);
+        let ends = self
+            .on_air
+            .iter()
+            .flat_map(|frame| frame.mpdu_ends.front().copied().into_iter().chain([frame.ends_at]));
         let next = ends.chain(self.traffic.next_time()).chain(self.target).fold(until, u64::min);
         let mut steps = u32::try_from(next.saturating_sub(self.now)).unwrap_or(u32::MAX);
         for node in &self.nodes {
@@ -315,6 +322,24 @@ impl Medium {
                 *since = self.now;
                 *rate = new;
                 self.record.rates.push(NewRate { at: self.now, from: *from, to: *to, rate: new });
+            }
+        }
+    }
+
+    /// MPDUs end within the PPDU that they are sent in.
+    fn end_mpdus(&mut self) {
+        let Exchange::Of { data_error, .. } = self.exchange else { return };
+        for index in 0..self.on_air.len() {
+            while self.on_air[index].mpdu_ends.front() == Some(&self.now) {
+                let OnAir { frame, mpdu_ends, .. } = &mut self.on_air[index];
+                mpdu_ends.pop_front();
+                let passed_on = self.nodes[frame.to].hear_mpdu(frame, data_error);
+                let decoded = self.nodes[frame.to].decoded_of_ppdu();
+                let mpdu = &mut self.record.transmissions[self.first_transmission].mpdus[decoded.len() - 1];
+                mpdu.decoded = decoded.last().copied();
+                let received = Received { at: self.now, packet: mpdu.packets[0] };
+                self.record.received.extend((mpdu.decoded == Some(true)).then_some(received));
+                passed_on.iter().for_each(|packet| self.deliver(packet));
             }
         }
     }
@@ -436,7 +461,11 @@ impl Medium {
         };
         for (index, mpdu) in transmission.mpdus.iter_mut().enumerate() {
             match frame.kind {
-                Kind::Data if everybody => mpdu.decoded = Some(decoded_mpdus[index]),
+                Kind::Data if everybody && mpdu.decoded.is_none() => {
+                    mpdu.decoded = Some(decoded_mpdus[index]);
+                    let received = Received { at: self.now, packet: mpdu.packets[0] };
+                    self.record.received.extend(decoded_mpdus[index].then_some(received));
+                }
                 Kind::Ack if everybody => mpdu.acknowledged = Some(true),
                 Kind::BlockAck if everybody => {
                     mpdu.acknowledged = Some(all.contains(&mpdu.seq));
@@ -511,7 +540,17 @@ impl Medium {
     fn put_on_air(&mut self, frame: &Frame, reach: Reach, deaf: &[NodeId]) {
         let ends_at = self.now + u64::from(frame.length);
         let index = self.record.frames.len();
-        self.on_air.push(OnAir { frame: frame.clone(), ends_at, index, deaf: deaf.to_vec(), reach });
+        let ends = if reach == Reach::All { self.nodes[frame.from].mpdu_ends(frame) } else { Vec::new() };
+        let mut mpdu_ends: VecDeque<u64> = ends.into_iter().map(|end| self.now + u64::from(end)).collect();
+        mpdu_ends.pop_back();
+        self.on_air.push(OnAir {
+            frame: frame.clone(),
+            ends_at,
+            index,
+            mpdu_ends,
+            deaf: deaf.to_vec(),
+            reach,
+        });
         self.record.frames.push(Aired {
             at: self.now,
             ends: ends_at,

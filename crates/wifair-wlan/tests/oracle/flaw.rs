@@ -112,6 +112,10 @@ flaws! {
     OutOfOrder,
     /// Who decodes some MPDUs, but not all, waits an EIFS.
     EifsAfterPartial,
+    /// Each MPDU is received at the end of the PPDU, or at its own, and not as the rules say.
+    SwappedDelivery,
+    /// The end of an MPDU is that of its padding.
+    MpduEndsWithPadding,
     // What is served.
     /// The link last in service may come first among those that wait.
     LastLinkFirst,

@@ -24,7 +24,7 @@
 //! | senders of a collision that wait an EIFS | yes |
 //! | capture, also of RTS, with positions, moving ones, changing tracks | yes |
 //! | 802.11n, ac, ax and be with every mode; older stations among them, with protection | yes |
-//! | aggregation: windows and bitmaps up to 1,024, requests, reordering, errors by MPDU, TXOPs, numbers that wrap | yes |
+//! | aggregation: windows and bitmaps up to 1,024, requests, reordering, ends of MPDUs, errors by MPDU, TXOPs, numbers that wrap | yes |
 //! | beacons: target times, precedence, collisions, under DCF and EDCA | yes |
 //! | frames on the air, what a Block Ack acknowledges, what a request starts with | yes |
 //! | fading, error rates by SNR | no: tests of `channel`, by hand and by integration |

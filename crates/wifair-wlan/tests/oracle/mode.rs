@@ -239,6 +239,12 @@ impl Mode {
         self.preamble_ns() + data + 1_000 * extension
     }
 
+    /// When the symbol ends that has the last of the first `bytes` bytes of a PSDU, from the start of the PPDU.
+    pub fn end_of_bytes_ns(self, bytes: u32) -> u64 {
+        let symbols = (16 + 8 * u64::from(bytes)).div_ceil(self.bits_per_symbol());
+        self.preamble_ns() + symbols * self.symbol_ns()
+    }
+
     /// T_PE.
     fn extension_us(self, segments: u64) -> u64 {
         let by_segments = match self.padding_us {

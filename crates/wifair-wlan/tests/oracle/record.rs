@@ -95,6 +95,14 @@ pub struct GivenUp {
     pub packet: u32,
 }
 
+/// An MPDU that its receiver has decoded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Received {
+    pub at: u64,
+    /// The first of its packets.
+    pub packet: u32,
+}
+
 /// Who could decode a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Decoded {
@@ -144,10 +152,12 @@ pub struct Airtime {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
     pub deliveries: Vec<Delivery>,
-    /// In the order of their beginnings, at one instant of their senders; as the next four.
+    /// In the order of their beginnings, at one instant of their senders; as the next five.
     pub attempts: Vec<Attempt>,
     pub transmissions: Vec<Transmission>,
     pub given_up: Vec<GivenUp>,
+    /// What the model alone says.
+    pub received: Vec<Received>,
     pub frames: Vec<Aired>,
     pub rates: Vec<NewRate>,
     /// Of the stations, towards the AP.
@@ -179,6 +189,7 @@ impl Record {
             attempts: self.attempts[earlier.attempts.len()..].to_vec(),
             transmissions: self.transmissions[earlier.transmissions.len()..].to_vec(),
             given_up: self.given_up[earlier.given_up.len()..].to_vec(),
+            received: self.received[earlier.received.len()..].to_vec(),
             frames: self.frames[earlier.frames.len()..].to_vec(),
             rates: self.rates[earlier.rates.len()..].to_vec(),
             up: tallies(&self.up, &earlier.up),

@@ -191,6 +191,8 @@ pub struct Aggregation {
     /// What the port gives ends at the first packet for another station.
     pub head_run: bool,
     pub requests: Requests,
+    /// MPDUs of a PPDU are received each at its own end.
+    pub delivers_mpdus: bool,
     pub reorder_timeout: u32,
     pub ccmp: bool,
 }
@@ -208,6 +210,7 @@ impl Aggregation {
             max_attempts: 7,
             head_run: false,
             requests: Requests::GivenUp,
+            delivers_mpdus: false,
             reorder_timeout: 100_000,
             ccmp: false,
         }
@@ -645,6 +648,34 @@ impl Rules {
         let ns = u64::from(self.steps) * mode.duration_ns(psdu_bytes);
         assert!(ns.is_multiple_of(1_000), "{mode:?}: {ns} ns are no whole steps");
         (ns / 1_000) as u32 + self.steps * extension
+    }
+
+    /// When each MPDU of a PPDU that lasts `length` ends, from the PPDU's start: MPDUs of these lengths.
+    pub fn mpdu_ends(&self, mpdus: &[u32], mode: Mode, length: u32) -> Vec<u32> {
+        let in_steps = |ns: u64| {
+            let ns = u64::from(self.steps) * ns;
+            assert!(
+                ns.is_multiple_of(1_000),
+                "{mode:?}: an MPDU ends after {ns} ns, which are no whole steps"
+            );
+            (ns / 1_000) as u32
+        };
+        let mut before = 0;
+        let mut ends: Vec<u32> = mpdus
+            .iter()
+            .map(|&bytes| {
+                let subframe = self.subframe_bytes(bytes, mode);
+                let padding =
+                    if self.has(Flaw::MpduEndsWithPadding) { subframe - DELIMITER_BYTES - bytes } else { 0 };
+                let end = before + DELIMITER_BYTES + bytes + padding;
+                before += subframe;
+                in_steps(mode.end_of_bytes_ns(end))
+            })
+            .collect();
+        if let Some(last) = ends.last_mut() {
+            *last = length;
+        }
+        ends
     }
 
     /// The answer to a PPDU of `mpdus` MPDUs.

@@ -4,9 +4,9 @@
 use wifair_core::Time;
 
 use super::Exchanges;
-use crate::aggregation::{Formed, Occasion};
+use crate::aggregation::{AggregationRules, Formed, MpduDelivery, Occasion};
 use crate::channel::Attempt;
-use crate::exchange::ReceptionOutcome;
+use crate::exchange::{OngoingExchange, ReceptionOutcome};
 use crate::link::LinkRow;
 use crate::node::{EdcafId, LinkId};
 use crate::ppdu::Ppdu;
@@ -160,6 +160,24 @@ impl Exchanges {
             Some(psdu_bytes) => on_air.duration(psdu_bytes) + on_air.acknowledgement,
             None => self.request_airtime(link) + self.block_ack(sender, link),
         }
+    }
+
+    /// The PPDU of an exchange has begun at `now`, and ends at `ends`: counts its MPDUs, and schedules their ends if they are
+    /// received one by one.
+    #[inline(never)]
+    pub(super) fn begin_ppdu(&mut self, exchange: OngoingExchange, ends: Time, now: Time) {
+        let OngoingExchange { sender, link, outcome, .. } = exchange;
+        self.count_mpdus(sender, link, true);
+        let AggregationRules { delivery, spacing, .. } = *self.nodes.aggregation_rules();
+        let ppdu = *self.nodes.edcaf(sender).ppdu();
+        if delivery == MpduDelivery::Ppdu || outcome == ReceptionOutcome::DataLost || ppdu.is_request() {
+            return;
+        }
+        let modes = self.modes.of(link.station());
+        let on_air = modes.on_air(modes.index_of(&ppdu.mode));
+        let begins = ends + on_air.announcement() - ppdu.airtime;
+        let end = |bytes| begins + on_air.end_of_bytes(bytes);
+        self.nodes.expect_mpdus(sender, on_air.bytes_in(spacing), end, now);
     }
 
     /// Counts the MPDUs that `sender` transmits, or its Block Ack Request; after an RTS that collides neither is `sent`.

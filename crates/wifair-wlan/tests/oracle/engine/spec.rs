@@ -9,8 +9,8 @@ use wifair_queue::TxQueueSpec;
 use wifair_wlan::{
     AggregationSpec, ApSpec, ArrivalWithinIfs, BackoffRange, BandKeys, BeaconsSpec, BssKeys, BssSpec,
     Categories, CategorySpec, ChannelSpec, Classify, Coding, Countdown, EdcaSpec, ErpProtection, Fill,
-    FrameErrorRate, HeLtf, LinkKeys, MacSpec, PhySpec, Preamble, ProtectionKeys, RateErrors, RateSpec,
-    Requests, SharePort, StationChange, StationSpec, aarf, arf, dsss, eht, erp, he, ht, ofdm, vht,
+    FrameErrorRate, HeLtf, LinkKeys, MacSpec, MpduDelivery, PhySpec, Preamble, ProtectionKeys, RateErrors,
+    RateSpec, Requests, SharePort, StationChange, StationSpec, aarf, arf, dsss, eht, erp, he, ht, ofdm, vht,
 };
 
 fn mbps(rate: Tenths) -> f64 {
@@ -109,6 +109,7 @@ fn aggregation(rules: &Rules) -> Option<AggregationSpec> {
         reorder_timeout_ms: micros(given.reorder_timeout, rules) / 1e3,
         fill: if given.head_run { Fill::HeadRun } else { Fill::Gather },
         driver_queue_packets: None,
+        delivery: if given.delivers_mpdus { MpduDelivery::Mpdu } else { MpduDelivery::Ppdu },
         bar: match given.requests {
             timing::Requests::Never => Requests::Never,
             timing::Requests::GivenUp => Requests::GivenUp,

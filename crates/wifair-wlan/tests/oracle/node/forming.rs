@@ -117,6 +117,20 @@ impl Node {
         }
     }
 
+    /// When the MPDUs of a PPDU end, from its start, if each is received at its own end.
+    pub fn mpdu_ends(&self, frame: &Frame) -> Vec<u32> {
+        let (Content::Mpdus(mpdus), Kind::Data, Some(agreed)) =
+            (&frame.content, frame.kind, self.rules.aggregation)
+        else {
+            return Vec::new();
+        };
+        if agreed.delivers_mpdus == self.rules.has(Flaw::SwappedDelivery) {
+            return Vec::new();
+        }
+        let bytes: Vec<u32> = mpdus.iter().map(|mpdu| self.rules.bytes_with(&mpdu.ip_bytes())).collect();
+        self.rules.mpdu_ends(&bytes, self.mode(frame.to), frame.length)
+    }
+
     fn psdu_bytes(&mut self, mpdus: &[Mpdu]) -> u32 {
         let (_, receiver) = self.serving();
         let bytes: Vec<u32> = mpdus.iter().map(|mpdu| self.rules.bytes_with(&mpdu.ip_bytes())).collect();

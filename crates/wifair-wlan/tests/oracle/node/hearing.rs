@@ -121,12 +121,46 @@ impl Node {
         Heard::Decoded
     }
 
-    /// MPDUs for me, that the channel spoils one by one.
-    fn hear_mpdus(&mut self, frame: &Frame, mpdus: &[Mpdu], error: f64) -> Heard {
-        let decoded: Vec<bool> = match self.rules.has(Flaw::OneDraw) {
-            false => mpdus.iter().map(|_| !self.is_spoilt(error)).collect(),
-            true => vec![!self.is_spoilt(error); mpdus.len()],
+    /// The next MPDU of a PPDU for me has ended: what is passed on.
+    pub fn hear_mpdu(&mut self, frame: &Frame, error: f64) -> Vec<Packet> {
+        let Content::Mpdus(mpdus) = &frame.content else { unreachable!("a PPDU") };
+        let mpdu = &mpdus[self.decoded_of_ppdu.len()];
+        let decoded = match self.decoded_of_ppdu.first() {
+            Some(&first) if self.rules.has(Flaw::OneDraw) => first,
+            _ => !self.is_spoilt(error),
         };
+        self.decoded_of_ppdu.push(decoded);
+        if !decoded {
+            return Vec::new();
+        }
+        let recipient = &mut self.recipients[frame.from][frame.category];
+        let passed_on = recipient.receive(mpdu, self.clock, &mut self.events);
+        self.note_next_timeout();
+        match passed_on {
+            Some(packets) => {
+                self.counts[frame.from].received += packets.len() as u64;
+                packets
+            }
+            None => {
+                self.counts[frame.from].received_again += mpdu.packets.len() as u64;
+                Vec::new()
+            }
+        }
+    }
+
+    /// Which of the MPDUs of a PPDU for me, of those that have ended, I have decoded.
+    pub fn decoded_of_ppdu(&self) -> &[bool] {
+        &self.decoded_of_ppdu
+    }
+
+    /// A PPDU for me has ended, and with it the MPDUs that have not ended before; the channel spoils them one by one.
+    fn hear_mpdus(&mut self, frame: &Frame, mpdus: &[Mpdu], error: f64) -> Heard {
+        self.events.note_if(!self.decoded_of_ppdu.is_empty(), Event::OwnEnds);
+        let mut passed_on = Vec::new();
+        while self.decoded_of_ppdu.len() < mpdus.len() {
+            passed_on.extend(self.hear_mpdu(frame, error));
+        }
+        let decoded = std::mem::take(&mut self.decoded_of_ppdu);
         let lost = mpdus.iter().zip(&decoded).any(|(mpdu, decoded)| mpdu.packets.len() > 1 && !decoded);
         self.events.note_if(lost, Event::AmsduLost);
         if !decoded.contains(&true) {
@@ -137,22 +171,13 @@ impl Node {
         if self.rules.has(Flaw::EifsAfterPartial) && decoded.contains(&false) {
             self.hear_noise();
         }
-        let mut passed_on = Vec::new();
-        for (mpdu, _) in mpdus.iter().zip(&decoded).filter(|(_, decoded)| **decoded) {
-            let recipient = &mut self.recipients[frame.from][frame.category];
-            match recipient.receive(mpdu, self.clock, &mut self.events) {
-                Some(packets) => passed_on.extend(packets),
-                None => self.counts[frame.from].received_again += mpdu.packets.len() as u64,
-            }
-        }
-        self.note_next_timeout();
         match mpdus {
             [_] => {
                 self.respond(frame, Kind::Ack, frame.duration_field - self.rules.sifs, frame.content.clone())
             }
             _ => self.respond_with_block_ack(frame, &decoded),
         }
-        self.receives(frame, decoded, passed_on)
+        Heard::Receives { decoded, passed_on }
     }
 
     fn receives(&mut self, frame: &Frame, decoded: Vec<bool>, passed_on: Vec<Packet>) -> Heard {

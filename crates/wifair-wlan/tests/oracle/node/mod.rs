@@ -82,6 +82,8 @@ pub struct Node {
     last_from: Vec<Vec<Option<u32>>>,
     /// By peer, then by category, where there are agreements.
     recipients: Vec<Vec<Recipient>>,
+    /// Of a PPDU for me that is on the air: which of the MPDUs that have ended I have decoded.
+    decoded_of_ppdu: Vec<bool>,
     /// The next of their timeouts, by this node's clock.
     next_timeout: Option<u64>,
     /// Steps that have passed.
@@ -134,6 +136,7 @@ impl Node {
             beacon_on_air: false,
             beacon_follows: false,
             recipients: peers.iter().map(recipients).collect(),
+            decoded_of_ppdu: Vec::new(),
             next_timeout: None,
             clock: 0,
             peers,

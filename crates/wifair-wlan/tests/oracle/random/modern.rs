@@ -86,7 +86,7 @@ pub fn aggregation(rules: Rules) -> impl Strategy<Value = Rules> {
         Requests::Missed,
         Requests::Missed,
     ]);
-    let flags = (any::<bool>(), requests, prop::bool::weighted(0.2));
+    let flags = (any::<bool>(), requests, any::<bool>(), prop::bool::weighted(0.2));
     let has_it = prop::bool::weighted(5.0 / 6.0);
     (limits, attempts, reorder_timeout, flags, has_it).prop_map(
         move |(
@@ -107,7 +107,8 @@ pub fn aggregation(rules: Rules) -> impl Strategy<Value = Rules> {
                 head_run: flags.0,
                 requests: flags.1,
                 reorder_timeout: timeout * rules.steps,
-                ccmp: flags.2,
+                delivers_mpdus: flags.2,
+                ccmp: flags.3,
             };
             within_limits(Rules { aggregation: has_it.then_some(aggregation), ..rules })
         },
@@ -122,10 +123,13 @@ fn within_limits(rules: Rules) -> Rules {
 }
 
 /// A mode of a generation, in a BSS.
-fn mode(generation: Generation, modern: Modern) -> impl Strategy<Value = Mode> {
+fn mode(generation: Generation, modern: Modern, rules: Rules) -> impl Strategy<Value = Mode> {
     let widest = modern.width_mhz.min(generation.widest_mhz(modern.band_ghz));
     let widths = [20, 40, 80, 160, 320].into_iter().filter(move |&width| width <= widest);
+    // MPDUs end with symbols, of which short ones take fifths of a µs.
+    let ends_with_symbols = rules.aggregation.is_some_and(|aggregation| aggregation.delivers_mpdus);
     let guard_and_ltf = match generation {
+        Ht | Vht if ends_with_symbols && !rules.steps.is_multiple_of(5) => vec![(800, 2)],
         Ht | Vht => vec![(400, 2), (800, 2)],
         He => vec![(800, 1), (800, 2), (800, 2), (800, 4), (1_600, 2), (3_200, 4)],
         Eht => vec![(800, 2), (800, 2), (800, 4), (1_600, 2), (3_200, 4)],
@@ -182,7 +186,7 @@ pub fn kind(rules: Rules, modern: Modern) -> impl Strategy<Value = Kind> {
     let older: Vec<Generation> = [Ht, Vht, He, Eht].into_iter().filter(|g| *g <= modern.generation).collect();
     let older = older.into_iter().filter(there).collect::<Vec<_>>();
     let generation = prop_oneof![2 => Just(modern.generation), 1 => select(older)];
-    let of_mode = generation.prop_flat_map(move |generation| mode(generation, modern));
+    let of_mode = generation.prop_flat_map(move |generation| mode(generation, modern, rules));
     let modes = (of_mode, 0u32..14)
         .prop_map(|(mode, down)| Kind::Modern(Modes { up: mode, down: mode.with_mcs(down) }));
     let plcp = plcp(&rules);
@@ -222,7 +226,7 @@ pub fn settle(rules: &Rules, stations: &mut [Station], changes: &mut Vec<(Trigge
 /// Exactly what two PPDUs of some MPDUs take, or one with its RTS.
 pub fn ppdus(rules: Rules) -> impl Strategy<Value = u32> {
     let modern = rules.modern.expect("rules of such a BSS");
-    let mode = mode(modern.generation, modern);
+    let mode = mode(modern.generation, modern, rules);
     (mode, select(vec![40, 1500]), 1usize..8, 1usize..8).prop_map(move |(mode, ip_bytes, first, second)| {
         let form = Form::Mode(mode);
         let reservation = |bytes| rules.control(bytes, rules.reservation_form(form)) + rules.sifs;
