@@ -377,8 +377,9 @@ impl TxQueue {
         view: impl FnOnce() -> View<'v>,
         exchange: impl FnOnce() -> Exchange<'a>,
     ) {
+        let observed = self.observed;
         self.buffer.fifo_mut().complete(departure, outcome);
-        if self.observed {
+        if observed {
             self.buffer.observers.complete(&departure.packet);
             if self.observes_exchanges {
                 self.notify(&exchange(), now, view());

@@ -160,11 +160,11 @@ impl Nodes {
         if queue.is_observed() {
             return None;
         }
-        let Role { is_ap, ac, txop_limit, .. } = *edcaf.role();
+        let Role { is_ap, ac, .. } = *edcaf.role();
         let view = || self.views.of(is_ap);
         queue.complete(edcaf.departure(), Outcome::Delivered, now, view, || unreachable!("unobserved"));
         let taken = queue.dequeue(&Grant { ac, ..Grant::ANY }, now, view);
-        Some(edcaf.load(taken, phy, now).then_some(txop_limit))
+        Some(edcaf.load(taken, phy, now).then(|| edcaf.role().txop_limit))
     }
 
     /// Takes what is acknowledged, if the exchange has `succeeded`, and then what has reached its retry limit out of the
