@@ -187,8 +187,8 @@ impl AirtimeRoundRobin {
     }
 
     /// Charges a station for airtime to or from it that ended by `now`. A station that has not been active lately is not
-    /// charged. If it `is_listed_for_debt`, a station in debt with nothing queued is put at the end of the list, so that the debt
-    /// is paid off in the others' rounds and not when its next packet arrives.
+    /// charged. If it `is_listed_for_debt`, a station in debt with nothing queued is put at the end of the list, so that the
+    /// debt is paid off in the others' rounds and not when its next packet arrives.
     pub fn charge(&mut self, station: StationId, airtime: Time, now: Time, is_listed_for_debt: bool) {
         if !self.is_active(station, now) {
             return;

@@ -175,9 +175,9 @@ impl Deadlines {
         self.review(now);
     }
 
-    /// Takes the event due at `now == next()`: first outputs, then target times, reorder timeouts, ticks, failures, ends of MPDUs. A tick
-    /// remains until its port sets another, a reorder timeout until [`Deadlines::set_reordering`], a target time until
-    /// [`Deadlines::set_beacon`], the end of an MPDU until [`Deadlines::set_mpdu_end`].
+    /// Takes the event due at `now == next()`: first outputs, then target times, reorder timeouts, ticks, failures, ends of
+    /// MPDUs. A tick remains until its port sets another, a reorder timeout until [`Deadlines::set_reordering`], a target time
+    /// until [`Deadlines::set_beacon`], the end of an MPDU until [`Deadlines::set_mpdu_end`].
     pub(crate) fn take(&mut self, now: Time) -> Due {
         let due = if let Some(change) = self.rate_changes.pop_front() {
             Due::LinkRate(change)

@@ -42,8 +42,8 @@ pub(crate) struct Failure {
     pub is_reported: bool,
 }
 
-/// What a channel access function serves: a packet that it has taken from its port, until it is acknowledged or given up; or a link
-/// queue.
+/// What a channel access function serves: a packet that it has taken from its port, until it is acknowledged or given up; or a
+/// link queue.
 ///
 /// The packet is written in place, so it is copied only once, from the port.
 #[derive(Debug)]
@@ -276,8 +276,8 @@ impl Edcaf {
         }
     }
 
-    /// Counts a failure of what is in service, with a CTS or none, by the node's counters: of a single frame 10.3.4.4, of a link queue
-    /// the exchanges in a row.
+    /// Counts a failure of what is in service, with a CTS or none, by the node's counters: of a single frame 10.3.4.4, of a
+    /// link queue the exchanges in a row.
     #[inline(always)]
     pub(crate) fn fail(&mut self, has_cts: bool, mac: &Mac) -> Failure {
         let is_lost = if self.serves_queue {

@@ -2,7 +2,8 @@
 //! stations. `docs/medium.md` specifies the model exactly.
 //!
 //! Read first: [`BssSpec`] (the scenario of a cell), [`Bss`] (the polled state machine: packets in, packets out), then
-//! `contention` (which contender transmits when). [`BssTiming`] and [`Modes`] compute durations; [`BssSnapshot`] has the counters.
+//! `contention` (which contender transmits when). [`BssTiming`] and [`Modes`] compute durations; [`BssSnapshot`] has the
+//! counters.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]

@@ -252,9 +252,9 @@ impl Medium {
 
     // Failures and collisions.
 
-    /// Handles the failure of `sender`, known to it at `awaits_response_until`, after its CW has been set ([`Medium::set_window`]). Its IFS, and
-    /// that of the other categories of its node, run from `from`. It contends again, unless what is in service `is_lost` and will be
-    /// given up.
+    /// Handles the failure of `sender`, known to it at `awaits_response_until`, after its CW has been set
+    /// ([`Medium::set_window`]). Its IFS, and that of the other categories of its node, run from `from`. It contends again,
+    /// unless what is in service `is_lost` and will be given up.
     #[inline(always)]
     pub(crate) fn fail(
         &mut self,

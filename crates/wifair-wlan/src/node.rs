@@ -51,8 +51,8 @@ impl Node {
     }
 }
 
-/// A channel access function of a BSS, and the transmit queue of the same number: under DCF one per node, under EDCA one per node and
-/// category. Beacons contend as one that comes after all others.
+/// A channel access function of a BSS, and the transmit queue of the same number: under DCF one per node, under EDCA one per
+/// node and category. Beacons contend as one that comes after all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct EdcafId(u32);
 
@@ -81,7 +81,8 @@ impl EdcafId {
     }
 }
 
-/// How the channel access functions of a BSS are numbered: those of the access point come first, each node's by rank of their categories.
+/// How the channel access functions of a BSS are numbered: those of the access point come first, each node's by rank of their
+/// categories.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbering {
     /// Bits of the number that encode the category.

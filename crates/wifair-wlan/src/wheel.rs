@@ -1,5 +1,6 @@
 //! A wheel of 1,024 virtual slots: as CW ≤ 1023, every expiry fits, so a bucket holds exactly one slot, and a tie is two
-//! contenders in one bucket. Finding the next used slot takes two find-first-set operations, independent of the number of contenders.
+//! contenders in one bucket. Finding the next used slot takes two find-first-set operations, independent of the number of
+//! contenders.
 
 use crate::node::EdcafId;
 

@@ -1,4 +1,5 @@
-//! Shares of packets in PPDUs that were settled. Most packets have none when they leave, so these are not kept with the packets.
+//! Shares of packets in PPDUs that were settled. Most packets have none when they leave, so these are not kept with the
+//! packets.
 
 use wifair_core::{Rate, Time};
 

@@ -433,7 +433,8 @@ impl Originator {
     }
 
     /// The PPDU is sent, which takes the times `spent`; a Block Ack Request follows its failure if it `is_requested`. `first`
-    /// receives since when packets have been in the link queue that are sent for the first time, and the number of those in a row.
+    /// receives since when packets have been in the link queue that are sent for the first time, and the number of those in a
+    /// row.
     pub fn attempt(
         &mut self,
         spent: AirtimeShare,
@@ -497,8 +498,8 @@ impl Originator {
         Shares::of(self.sent.spent.airtime.as_ns(), self.sent.bytes)
     }
 
-    /// Ends the PPDU, of whose MPDUs those before the place `from` have ended already: the packets of the MPDUs that its receiver
-    /// decodes are passed to `received`, each with its share of the airtime.
+    /// Ends the PPDU, of whose MPDUs those before the place `from` have ended already: the packets of the MPDUs that its
+    /// receiver decodes are passed to `received`, each with its share of the airtime.
     pub fn end(&mut self, from: usize, airtimes: &mut Shares, mut received: impl FnMut(&Mpdu, Time) -> bool) {
         let mut next = from;
         while next < self.queue.len() {
@@ -508,8 +509,8 @@ impl Originator {
         self.sent.is_whole = is_whole;
     }
 
-    /// Ends the MPDU of the PPDU whose first packet is at `index`, as in [`Originator::end`]: packets that have joined it go before
-    /// the first, and `received` returns whether the recipient accepts a packet. Returns the place of the next MPDU.
+    /// Ends the MPDU of the PPDU whose first packet is at `index`, as in [`Originator::end`]: packets that have joined it go
+    /// before the first, and `received` returns whether the recipient accepts a packet. Returns the place of the next MPDU.
     pub fn end_mpdu(
         &mut self,
         index: usize,
@@ -534,8 +535,8 @@ impl Originator {
         next
     }
 
-    /// The MPDUs of the PPDU: the place of each one's first packet, and how many bytes of the PSDU, with so much spacing, end with
-    /// it.
+    /// The MPDUs of the PPDU: the place of each one's first packet, and how many bytes of the PSDU, with so much spacing, end
+    /// with it.
     pub fn mpdu_ends(&self, spacing_bytes: u32) -> impl Iterator<Item = (usize, u32)> {
         let (mut psdu, mut next) = (Psdu::default(), 0);
         std::iter::from_fn(move || {

@@ -108,8 +108,8 @@ impl Psdu {
 pub(crate) struct Shares {
     total: u64,
     whole: u64,
-    /// ⌈2⁶⁴ / whole⌉, by which to multiply in place of a division, where that is exact: total · whole² < 2⁶⁴ (Granlund and Montgomery
-    /// 1994).
+    /// ⌈2⁶⁴ / whole⌉, by which to multiply in place of a division, where that is exact: total · whole² < 2⁶⁴ (Granlund and
+    /// Montgomery 1994).
     reciprocal: Option<u64>,
     sum: u64,
     given: u64,

@@ -70,8 +70,8 @@ impl<T> Recipient<T> {
         self.first += 1;
     }
 
-    /// Handles `count` MPDUs from this sequence number on if they are in order, and nothing is held: all are passed on. Returns whether
-    /// they are; nothing has happened otherwise.
+    /// Handles `count` MPDUs from this sequence number on if they are in order, and nothing is held: all are passed on. Returns
+    /// whether they are; nothing has happened otherwise.
     pub fn receive_run(&mut self, sequence: u64, count: u64) -> bool {
         let in_order = sequence == self.first && self.held.is_empty();
         self.first += if in_order { count } else { 0 };

@@ -1,21 +1,21 @@
 //! Error rates of OFDM, HT, VHT, HE and EHT frames by modulation, code rate and signal-to-noise ratio, on a channel with white
 //! Gaussian noise.
 //!
-//! Source: G. Pei and T. R. Henderson, "Validation of OFDM error rate model in ns-3", 2010: bit error rate of coherent BPSK, QPSK and
-//! square QAM with Gray mapping (nearest neighbours), then the union bound over the distance spectrum of the convolutional code,
-//! constraint length 7, with hard decisions. Spectra: code rates 1/2, 2/3 and 3/4 by P. Frenger, P. Orten, T. Ottosson and A.
-//! Svensson 1999, 5/6 by D. Haccoun and G. Begin 1989.
+//! Source: G. Pei and T. R. Henderson, "Validation of OFDM error rate model in ns-3", 2010: bit error rate of coherent BPSK,
+//! QPSK and square QAM with Gray mapping (nearest neighbours), then the union bound over the distance spectrum of the
+//! convolutional code, constraint length 7, with hard decisions. Spectra: code rates 1/2, 2/3 and 3/4 by P. Frenger, P. Orten,
+//! T. Ottosson and A. Svensson 1999, 5/6 by D. Haccoun and G. Begin 1989.
 //!
 //! Interpretations: the noise is that of the channel's width. Stations have as many antennas as streams, and the streams do not
 //! disturb each other: each has the SNR that one alone would have.
 //!
-//! Deviations: LDPC has the curves of the convolutional code of its rate, as in ns-3's model, though it needs 1 to 2 dB less. The
-//! preamble is always received; there is no interference.
+//! Deviations: LDPC has the curves of the convolutional code of its rate, as in ns-3's model, though it needs 1 to 2 dB less.
+//! The preamble is always received; there is no interference.
 
 use crate::phy::CodeRate;
 
-/// Errors of a code by the distance of the wrong path: the least distance, the step to the next, and the bits in error of all paths
-/// of each distance.
+/// Errors of a code by the distance of the wrong path: the least distance, the step to the next, and the bits in error of all
+/// paths of each distance.
 struct Spectrum {
     least: i32,
     step: i32,

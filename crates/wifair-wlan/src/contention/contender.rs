@@ -22,8 +22,8 @@ pub(super) enum Position {
 pub(super) struct Contender {
     pub backoff: Rng,
     pub counter: u64,
-    /// The grid's epoch when the counter was drawn, if the contender's origin has not been reached since. Distinguishes a counter
-    /// of zero that still waits for its origin from an expired one.
+    /// The grid's epoch when the counter was drawn, if the contender's origin has not been reached since. Distinguishes a
+    /// counter of zero that still waits for its origin from an expired one.
     pub drawn_in: u32,
     /// Link of its list in the wheel.
     pub next: EdcafId,
@@ -80,7 +80,7 @@ pub(super) enum CounterState {
     Counting,
     /// Its post-backoff had expired before it left the grid.
     Expired,
-    /// Its packet arrived within an IFS with an expired counter: it transmits at the origin, or draws if another contender starts
-    /// first.
+    /// Its packet arrived within an IFS with an expired counter: it transmits at the origin, or draws if another contender
+    /// starts first.
     AwaitingOrigin,
 }

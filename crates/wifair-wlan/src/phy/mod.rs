@@ -1,5 +1,5 @@
-//! PHYs: the timing of a BSS ([`BssTiming`](timing::BssTiming)) and the modes of its links ([`Modes`]). Durations are as in `docs/medium.md`,
-//! section 2.
+//! PHYs: the timing of a BSS ([`BssTiming`](timing::BssTiming)) and the modes of its links ([`Modes`]). Durations are as in
+//! `docs/medium.md`, section 2.
 //!
 //! To add one, write its file here and a line in the registry below.
 

@@ -112,7 +112,8 @@ fn protection_by_hand() {
 
 #[test]
 fn the_multiplication_divides_exactly() {
-    // Half bits in a symbol, for the sake of 5.5 Mbps; half bits in addition to the PSDU; microseconds of a symbol and of the preamble.
+    // Half bits in a symbol, for the sake of 5.5 Mbps; half bits in addition to the PSDU; microseconds of a symbol and of the
+    // preamble.
     for (spec, per_mbps, extra, symbol_us, plcp_us) in
         [(a(), 8.0, 44u32, 4, 20), (PhySpec::default(), 2.0, 0, 1, 192)]
     {

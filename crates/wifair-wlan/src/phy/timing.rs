@@ -24,8 +24,8 @@ pub struct BssTiming {
     pub sifs: Time,
     /// DCF interframe space: SIFS and two slots (10.3.7).
     pub difs: Time,
-    /// The default mode of beacons, and that of the MAC ACK that EIFS counts (10.3.2.3.7): the lowest mandatory or basic rate; that of
-    /// 802.11b, where there are receivers of it.
+    /// The default mode of beacons, and that of the MAC ACK that EIFS counts (10.3.2.3.7): the lowest mandatory or basic rate;
+    /// that of 802.11b, where there are receivers of it.
     pub(crate) slowest: OnAir,
     /// That ACK.
     pub slowest_ack: Time,
@@ -250,8 +250,8 @@ impl BssTiming {
         Ok(())
     }
 
-    /// The same mode as the BSS's data frames have it: with the control frames that go with them. Frames with a PSDU longer than
-    /// `rts_threshold` are sent after an RTS.
+    /// The same mode as the BSS's data frames have it: with the control frames that go with them. Frames with a PSDU longer
+    /// than `rts_threshold` are sent after an RTS.
     pub fn in_bss(&self, on_air: OnAir, rts_threshold: u32) -> OnAir {
         let index = self.handshake_of(&on_air.mode);
         let control = &self.control_frames[usize::from(index)];

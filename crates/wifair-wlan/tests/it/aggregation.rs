@@ -61,8 +61,8 @@ fn saturated(spec: &BssSpec, ip_bytes: u32, seconds: u64) -> (f64, Usage) {
     (delivered as f64 / end.as_secs_f64(), bss.snapshot(end).stations[0].up)
 }
 
-/// As many MPDUs as length, duration and window allow, with the durations that `phy_durations` holds against the standard. (The closed form
-/// for every mode and every number of MPDUs: `closed_form`.)
+/// As many MPDUs as length, duration and window allow, with the durations that `phy_durations` holds against the standard. (The
+/// closed form for every mode and every number of MPDUs: `closed_form`.)
 #[test]
 fn the_longest_aggregates_of_every_phy() {
     let link = |width| LinkKeys { width_mhz: Some(width), ..Default::default() };
@@ -286,8 +286,8 @@ proptest! {
         prop_assert_eq!(all.delivered.packets + lost + dropped, case.arrivals.len() as u64);
     }
 
-    /// Without answers and timeouts, a packet is delivered no later if MPDUs are received at their own ends, and less than a PPDU
-    /// earlier; nothing else changes.
+    /// Without answers and timeouts, a packet is delivered no later if MPDUs are received at their own ends, and less than a
+    /// PPDU earlier; nothing else changes.
     #[test]
     fn own_ends_only_bring_deliveries_forward(mut case in case()) {
         case.spec.ap.hardware = HardwareSpec::default();
@@ -337,7 +337,8 @@ fn every_mcs() -> BssSpec {
     spec
 }
 
-/// Saturates all stations of [`every_mcs`] downwards with 60 Mbps each; the airtime of each in the last of `seconds`, over the mean.
+/// Saturates all stations of [`every_mcs`] downwards with 60 Mbps each; the airtime of each in the last of `seconds`, over the
+/// mean.
 fn airtimes_down(spec: &BssSpec, seconds: u64) -> Vec<f64> {
     let mut bss = Bss::new(spec, 1).unwrap();
     let (mut number, mut half) = (0, None);
@@ -428,7 +429,8 @@ fn airtime_queue_limits_share_the_airtime_to_a_few_percent() {
     assert!(at_mcs_9[0] < 0.6 && at_mcs_9[1] > 0.9, "{at_mcs_9:?}");
 }
 
-/// The PPDUs of a saturated downlink of two stations: to whom, MPDUs, airtime of the PPDU's exchange. `watch` sees the BSS at the start of each.
+/// The PPDUs of a saturated downlink of two stations: to whom, MPDUs, airtime of the PPDU's exchange. `watch` sees the BSS at
+/// the start of each.
 fn downlink(spec: &BssSpec, mut watch: impl FnMut(&Bss)) -> Vec<(Node, usize, Time)> {
     let mut bss = Bss::new(spec, 1).unwrap();
     let mut sent = vec![];
@@ -507,8 +509,8 @@ fn profiles_of_what_lies_below_the_scheme() {
     assert_eq!(most, 12, "six of 192 us each");
 }
 
-/// With ath9k a PPDU is formed when a packet arrives while the hardware has room: what comes later goes into the next. Ideal hardware
-/// forms it at access.
+/// With ath9k a PPDU is formed when a packet arrives while the hardware has room: what comes later goes into the next. Ideal
+/// hardware forms it at access.
 #[test]
 fn hardware_with_room_forms_a_ppdu_of_what_is_there() {
     let lengths = |hardware: &HardwareSpec| {
@@ -529,8 +531,8 @@ fn hardware_with_room_forms_a_ppdu_of_what_is_there() {
     assert_eq!(lengths(&HardwareSpec::Ath9k(Ath9kSpec::default())), [1, 1, 2, 1]);
 }
 
-/// While the Block Ack window of a station is full, no PPDU is formed ahead for it, and its packets stay in the port: 64 MPDUs of 100 bytes
-/// fill a PPDU and the window.
+/// While the Block Ack window of a station is full, no PPDU is formed ahead for it, and its packets stay in the port: 64 MPDUs
+/// of 100 bytes fill a PPDU and the window.
 #[test]
 fn hardware_passes_over_stations_with_full_windows() {
     let mut spec = cell(2, ht20(), 7, AggregationSpec::default());
@@ -552,8 +554,8 @@ fn hardware_passes_over_stations_with_full_windows() {
     assert_eq!(second.map(|(_, mpdus, below)| (mpdus, below)).collect::<Vec<_>>(), [(64, 64), (36, 36)]);
 }
 
-/// Packets of 1,500 bytes as above in A-MSDUs, which have three subframes of 1,522 bytes, the first two padded to 1,524, in MPDUs of 4,600 bytes at
-/// most: VHT20 at MCS 8, 78 Mbps.
+/// Packets of 1,500 bytes as above in A-MSDUs, which have three subframes of 1,522 bytes, the first two padded to 1,524, in
+/// MPDUs of 4,600 bytes at most: VHT20 at MCS 8, 78 Mbps.
 #[test]
 fn profiles_form_a_msdus() {
     let spec = |hardware: &HardwareSpec, fill, rate: u8| {
@@ -685,8 +687,8 @@ fn errors_of_a_msdus_follow_their_length() {
     assert!(one < 0.2 && (seven - expected).abs() < 0.05, "{one} {seven} {expected}");
 }
 
-/// Under every scheme the PPDUs to ten saturated stations are as long as what is queued for each allows; with the head run alone, only where
-/// a station's packets are next to each other.
+/// Under every scheme the PPDUs to ten saturated stations are as long as what is queued for each allows; with the head run
+/// alone, only where a station's packets are next to each other.
 #[test]
 fn every_scheme_fills_its_aggregates() {
     let link = LinkKeys { width_mhz: Some(80), ..Default::default() };

@@ -1,9 +1,9 @@
-//! One saturated station from 802.11n on: `L · n / (AIFS + slot · backoff + PPDU + SIFS + response)` for every PHY, width, number of
-//! streams, MCS, guard interval, coding and packet extension, with CCMP and without, and aggregates of 1 MPDU up to the window. Durations and what fits are the
-//! oracle's, from `docs/medium.md` alone.
+//! One saturated station from 802.11n on: `L · n / (AIFS + slot · backoff + PPDU + SIFS + response)` for every PHY, width,
+//! number of streams, MCS, guard interval, coding and packet extension, with CCMP and without, and aggregates of 1 MPDU up to
+//! the window. Durations and what fits are the oracle's, from `docs/medium.md` alone.
 //!
-//! With the draws of the backoff each exchange must begin and end at its nanosecond. With their mean, CWmin / 2, throughput is met within
-//! 0.1 %, for which a run is as long as the standard error of its mean backoff asks for.
+//! With the draws of the backoff each exchange must begin and end at its nanosecond. With their mean, CWmin / 2, throughput is
+//! met within 0.1 %, for which a run is as long as the standard error of its mean backoff asks for.
 
 use crate::oracle;
 
@@ -171,7 +171,8 @@ fn every_exchange_begins_and_ends_at_its_nanosecond() {
     assert!(cases > 200 && modes.len() > 3_000, "{cases} cases, {} modes", modes.len());
 }
 
-/// The MPDUs of a PPDU, as IP bytes of their packets, if all packets have `ip_bytes`: each joins the last MPDU while that may grow.
+/// The MPDUs of a PPDU, as IP bytes of their packets, if all packets have `ip_bytes`: each joins the last MPDU while that may
+/// grow.
 fn filled(rules: &Rules, mode: Mode, ip_bytes: u32) -> Vec<Vec<u32>> {
     let aggregation = rules.aggregation.expect("given");
     let most = aggregation.max_mpdus.unwrap_or(u32::MAX).min(rules.window(mode)) as usize;

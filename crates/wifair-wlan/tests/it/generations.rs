@@ -1,5 +1,5 @@
-//! Exchanges from 802.11n on and stations of different generations in one BSS (`docs/medium.md`, sections 2.1 and 2.2): frames by
-//! hand, in nanoseconds; what is refused, and what the error says.
+//! Exchanges from 802.11n on and stations of different generations in one BSS (`docs/medium.md`, sections 2.1 and 2.2): frames
+//! by hand, in nanoseconds; what is refused, and what the error says.
 
 use crate::support;
 

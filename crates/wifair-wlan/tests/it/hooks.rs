@@ -346,8 +346,8 @@ impl Scheme for Watcher {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60 * effort() as u32, ..ProptestConfig::default() })]
 
-    /// The split of airtime and overhead adds up exactly, by PPDU and by packet, for single frames and A-MPDUs, with errors, collisions,
-    /// RTS and TXOPs; without collisions it adds up to the airtime that is charged to the stations.
+    /// The split of airtime and overhead adds up exactly, by PPDU and by packet, for single frames and A-MPDUs, with errors,
+    /// collisions, RTS and TXOPs; without collisions it adds up to the airtime that is charged to the stations.
     #[test]
     fn shares_of_transmissions_add_up(
         (kind, collides, uses_rts, has_txop, (bar, own_ends)) in (0..4, any::<bool>(), any::<bool>(), any::<bool>(), (0..3, any::<bool>())),
@@ -445,8 +445,8 @@ impl Scheme for Served {
     }
 }
 
-/// The service times of an AP that always has something to send add up to the time that has passed, whatever the aggregates: with
-/// collisions and errors, in TXOPs, and where PPDUs are formed ahead.
+/// The service times of an AP that always has something to send add up to the time that has passed, whatever the aggregates:
+/// with collisions and errors, in TXOPs, and where PPDUs are formed ahead.
 #[test]
 fn service_times_of_aggregates_add_up_to_the_time() {
     for (seed, (ahead, uses_rts, txop_limit_us)) in

@@ -1,4 +1,5 @@
-//! The integration tests of the crate, as one program: it links once. Run a part with `cargo test -p wifair-wlan --test it PART::`.
+//! The integration tests of the crate, as one program: it links once. Run a part with `cargo test -p wifair-wlan --test it
+//! PART::`.
 
 mod accessors;
 mod aggregation;

@@ -141,7 +141,8 @@ fn the_second_of_three_is_lost() {
 
 #[test]
 fn mpdus_may_be_received_each_at_its_own_end() {
-    // Of 260 bits per symbol, 16 + 8 · 1542 fill 48 symbols, 16 + 8 · (1544 + 1542) 96 and 16 + 8 · (3088 + 1542) 143, the last.
+    // Of 260 bits per symbol, 16 + 8 · 1542 fill 48 symbols, 16 + 8 · (1544 + 1542) 96 and 16 + 8 · (3088 + 1542) 143, the
+    // last.
     let aggregation = Aggregation { delivers_mpdus: true, ..Aggregation::ht() };
     let mut scenario = bss(without_chance(aggregation), 1, vec![burst(0, true, 1500, 3)]);
     let ends = [48, 96, 143].map(|symbols| 1008 + 36 + 4 * symbols);
@@ -266,7 +267,8 @@ fn links_take_turns() {
 
 #[test]
 fn a_txop_limit_holds_for_what_follows() {
-    // Two MPDUs: 3086 bytes, 96 symbols, 420 µs; an exchange of them 468. A second one ends 468 + 16 + 468 after the first began.
+    // Two MPDUs: 3086 bytes, 96 symbols, 420 µs; an exchange of them 468. A second one ends 468 + 16 + 468 after the first
+    // began.
     let run = |limit| {
         let aggregation = Aggregation { max_mpdus: Some(2), ..Aggregation::ht() };
         let record = air::run(&bss(rules(0, limit, aggregation), 1, vec![burst(0, true, 1500, 6)])).whole;

@@ -272,7 +272,8 @@ fn random_edca_scenarios_are_equal_step_by_step() {
     assert!(compare_random(edca_scenarios(), cases(200, 10_000), least).captures.covers_all());
 }
 
-/// 802.11n to 802.11be: A-MPDUs, Block Acks, errors per MPDU, reordering, TXOPs of several PPDUs; stations of several generations.
+/// 802.11n to 802.11be: A-MPDUs, Block Acks, errors per MPDU, reordering, TXOPs of several PPDUs; stations of several
+/// generations.
 #[test]
 fn random_modern_scenarios_are_equal_step_by_step() {
     let least = Seen { exchanges: 5_000, collisions: 500, internal_collisions: 200, ..Seen::default() };

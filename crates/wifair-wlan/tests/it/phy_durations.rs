@@ -1,5 +1,5 @@
-//! Rates and durations of PPDUs from 802.11n on (`docs/medium.md`, section 2.1): against the standard's tables, against a slow model
-//! that fills symbols one by one, against ns-3, and the longest PSDU against the duration.
+//! Rates and durations of PPDUs from 802.11n on (`docs/medium.md`, section 2.1): against the standard's tables, against a slow
+//! model that fills symbols one by one, against ns-3, and the longest PSDU against the duration.
 
 use proptest::prelude::*;
 use wifair_core::Time;
@@ -427,7 +427,8 @@ fn limits_of_the_formats() {
     let limits = [Format::Ht, Format::Vht, Format::He, Format::Eht].map(|format| format.max_psdu_bytes());
     assert_eq!(limits, [65_535, 1_048_575, 6_500_631, 15_523_200]);
     assert!(Format::Ofdm.max_ppdu_duration().is_none());
-    // The preamble of 8 streams with guard interval .8 µs takes what the standard's limits still count: they are not quite reached.
+    // The preamble of 8 streams with guard interval .8 µs takes what the standard's limits still count: they are not quite
+    // reached.
     for (named, mcs, limit) in [
         (Named::new("802.11be", 320, 8, 800), 13, 15_523_200),
         (Named::new("802.11ax", 160, 8, 800), 11, 6_500_631),
@@ -438,7 +439,8 @@ fn limits_of_the_formats() {
     assert_eq!(Named::new("802.11n", 40, 4, 400).mode(31).largest_psdu(MAX_PPDU_DURATION), Some(65_535));
 }
 
-/// ns-3's durations, which `tests/data/ns3-ppdu-durations.csv` has: equal to ours to the nanosecond but for what it does otherwise.
+/// ns-3's durations, which `tests/data/ns3-ppdu-durations.csv` has: equal to ours to the nanosecond but for what it does
+/// otherwise.
 /// - VHT-SIG-B is left out of VHT PPDUs: 4 µs.
 /// - With a short guard interval the PPDU does not end on the 4 µs grid.
 /// - Every HE-LTF and EHT-LTF lasts 8 µs, whatever its size and guard interval.

@@ -1,5 +1,5 @@
-//! Rules of sections 12 and 13, and of sections 2.1 and 2.2 (docs/medium.md) that the model can break on purpose, one at a time, so that a
-//! test can say that the comparison with the engine notices each.
+//! Rules of sections 12 and 13, and of sections 2.1 and 2.2 (docs/medium.md) that the model can break on purpose, one at a
+//! time, so that a test can say that the comparison with the engine notices each.
 
 macro_rules! flaws {
     ($($(#[$about:meta])* $name:ident,)*) => {

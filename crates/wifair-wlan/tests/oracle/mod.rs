@@ -19,12 +19,12 @@
 //! | errors of data and MAC ACK by link and direction, of data by rate | yes |
 //! | rates, error rates and the AP's limit changing in mid-run, at any instant of an exchange | yes |
 //! | ARF and AARF, and when their changes are reported | yes |
-//! | access off the slot grid: arrivals at any µs, or quarter, fifth or eighth of one, at the ends of others' frames too | yes |
+//! | access off the slot grid: arrivals at any µs, or a quarter, fifth or eighth of one, also at ends of frames | yes |
 //! | EDCA: windows, AIFSNs, TXOPs, both rules of countdown, internal collisions, separate or shared ports | yes |
 //! | senders of a collision that wait an EIFS | yes |
 //! | capture, also of RTS, with positions, moving ones, changing tracks | yes |
 //! | 802.11n, ac, ax and be with every mode; older stations among them, with protection | yes |
-//! | aggregation: windows and bitmaps up to 1,024, requests, reordering, ends of MPDUs, errors by MPDU, TXOPs, numbers that wrap | yes |
+//! | aggregation: windows and bitmaps to 1,024, requests, reordering, ends of MPDUs, errors by MPDU, TXOPs, wrapping | yes |
 //! | beacons: target times, precedence, collisions, under DCF and EDCA | yes |
 //! | frames on the air, what a Block Ack acknowledges, what a request starts with | yes |
 //! | fading, error rates by SNR | no: tests of `channel`, by hand and by integration |

@@ -1,7 +1,7 @@
 //! Durations (docs/medium.md, section 2) and the rules that a scenario may change, all in whole steps of the clock.
 //!
-//! A step is a microsecond, in which everything fits that the standard's tables have; or a part of one, in which slots, arrivals and
-//! timeouts fall between the microseconds.
+//! A step is a microsecond, in which everything fits that the standard's tables have; or a part of one, in which slots,
+//! arrivals and timeouts fall between the microseconds.
 
 use super::flaw::Flaw;
 use super::mode::{Generation, Mode};

@@ -49,8 +49,8 @@ impl Node {
         error > 0.0 && self.channel.chance(error)
     }
 
-    /// A frame has ended that I heard from its start, alone on the air or so strong. If it is for me, the channel spoils it with
-    /// probability `error`.
+    /// A frame has ended that I heard from its start, alone on the air or so strong. If it is for me, the channel spoils it
+    /// with probability `error`.
     pub fn hear(&mut self, frame: &Frame, error: f64) -> Heard {
         // A CTS-to-self names its sender as receiver: for all others it is somebody else's.
         if frame.to != self.id || frame.kind == Kind::Announcement {

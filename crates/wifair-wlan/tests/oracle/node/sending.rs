@@ -139,7 +139,8 @@ impl Node {
         self.draw(c);
     }
 
-    /// What the exchange that begins now is about, and its PSDU bytes: the frame in service, a request, or a PPDU that is formed.
+    /// What the exchange that begins now is about, and its PSDU bytes: the frame in service, a request, or a PPDU that is
+    /// formed.
     fn next_data(&mut self, follows: bool) -> (Frame, u32) {
         let contender = &mut self.contenders[self.sender];
         if let Some(single) = contender.single() {
