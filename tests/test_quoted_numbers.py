@@ -10,11 +10,13 @@ import random
 import re
 import subprocess
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import ROOT
 from wifair import _native
+from wifair.errors import InputError
 from wifair.everything import values
 from wifair.everything.contest import Contest, Setting
 from wifair.everything.criteria import EXCHANGES, UNFINISHED, measured
@@ -61,6 +63,13 @@ def test_the_pages_are_what_their_values_give() -> None:
         quoted = marks.between(page)
         assert quoted is not None, f"{page.name} has no marks for {marks.what}"
         assert without_engine(quoted) == without_engine(written[marks]), f"{page.name}: `make comparison` writes it"
+
+
+def test_a_scheme_without_values_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "page.parquet"
+    values.table(values.beside(PAGE)).remove(scheme="red").write_parquet(path)
+    with pytest.raises(InputError, match="has no values of red in a setting of the contest"):
+        values.read(path, contest())
 
 
 def test_drawn_replications_give_the_values_again() -> None:

@@ -17,7 +17,7 @@ pub fn schema() -> Value {
     let transports = ApplicationSpec::all().into_iter().map(|spec| spec.transport().name().into());
     let rates =
         PhySpec::all().into_iter().map(|phy| json!(phy.rates_mbps().expect("the defaults are allowed")));
-    let needs = CongestionControlSpec::all().into_iter().map(|spec| json!(spec.needs_rate_samples()));
+    let needs = CongestionControlSpec::all().into_iter().map(|spec| json!(spec.needs_rack()));
     json!({
         "schema_version": SCHEMA_VERSION,
         "plan": schemars::schema_for!(Plan),

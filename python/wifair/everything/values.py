@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from wifair.errors import InputError
 from wifair.everything.contest import Contest, Judged, judged
 
 # The columns; a row per setting, scheme and measure.
@@ -35,10 +36,19 @@ def table(path: Path) -> pl.DataFrame:
 
 
 def read(path: Path, contest: Contest) -> list[Judged]:
-    """The verdicts on the contest's settings, from the values in the file."""
+    """The verdicts on the contest's settings, from the values in the file.
+
+    Raises `InputError` if a scheme of a setting has no values there.
+    """
     found: dict[str, dict[str, dict[str, pl.Series]]] = {}
     for setting, scheme, measure, values in table(path).iter_rows():
         found.setdefault(setting, {}).setdefault(scheme, {})[measure] = pl.Series(values, dtype=pl.Float64)
+    wanted = ((setting.id, name) for setting in contest.settings for name in setting.cells)
+    if absent := {name for setting, name in wanted if name not in found.get(setting, {})}:
+        names = ", ".join(sorted(absent))
+        raise InputError(
+            f"{path}: has no values of {names} in a setting of the contest. `make comparison` measures them."
+        )
     return [
         judged(
             setting,

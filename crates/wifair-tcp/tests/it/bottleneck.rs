@@ -89,7 +89,7 @@ fn goodputs(control: &str, flows: usize, seed: u64) -> Vec<f64> {
 fn flows_share_a_bottleneck() {
     let capacity = RATE.as_mbps() * 1e6 / 8.0 * 1460.0 / 1500.0;
     let controls = CongestionControlSpec::all();
-    let each = |spec: &CongestionControlSpec| match (spec.name(), spec.needs_rate_samples()) {
+    let each = |spec: &CongestionControlSpec| match (spec.name(), spec.needs_rack()) {
         (name, true) => vec![format!("{name}+rack")],
         (name, false) => vec![name.to_owned(), format!("{name}+sack"), format!("{name}+rack")],
     };
