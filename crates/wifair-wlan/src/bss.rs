@@ -151,18 +151,13 @@ impl Bss {
     #[inline(always)]
     fn exchange_before(&mut self, limit: Time, began: &mut impl FnMut(&Bss)) -> Option<Event> {
         loop {
-            let is_idle = match self.exchanges.medium.phase() {
-                Phase::Ending => {
-                    let now = self.enter(limit)?;
-                    let follows = self.exchanges.end(now);
-                    if follows {
-                        began(self);
-                    }
-                    !follows
+            if self.exchanges.medium.phase() == Phase::Ending {
+                let now = self.enter(limit)?;
+                if self.exchanges.end(now) {
+                    began(self);
                 }
-                phase => phase == Phase::Idle,
-            };
-            if is_idle {
+            }
+            if self.exchanges.medium.phase() == Phase::Idle {
                 let now = self.enter(limit)?;
                 self.exchanges.start(now);
                 began(self);
