@@ -197,7 +197,7 @@ impl Bss {
                 Output::Delivery(Delivery { packet, to: link.receiver() })
             }
             Event::Released => {
-                let (link, packet) = self.exchanges.nodes.released();
+                let (link, _, packet) = self.exchanges.nodes.released();
                 Output::Delivery(Delivery { packet, to: link.receiver() })
             }
             Event::LinkRate => Output::LinkRate(self.rate_change.expect("a rate has changed")),

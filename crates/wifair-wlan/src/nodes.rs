@@ -35,7 +35,6 @@ pub(crate) struct Own {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Released {
     pub link: LinkId,
-    pub ac: Ac,
     /// Its flow, if it goes up.
     pub flow: FlowId,
     /// Its share of the airtime of the exchange that delivered it, if the packets are watched.

@@ -169,8 +169,8 @@ pub(crate) struct Aggregation {
     passed: VecDeque<(LinkId, usize, Received)>,
     /// Packets at the head of a link queue that its recipient has passed on as they came.
     run: Run,
-    /// The packet that was taken last, and its link.
-    taken: (LinkId, Packet),
+    /// The packet that was taken last, with its link and the rank of its category.
+    taken: (LinkId, usize, Packet),
     /// Recipients that hold MPDUs, and when their reorder timeouts expire.
     waits: Vec<(Time, usize)>,
 }
@@ -199,7 +199,7 @@ impl Aggregation {
             arriving: None,
             passed: VecDeque::new(),
             run: Run { link: LinkId::at(0), rank: 0, next: 0, end: 0, airtimes: Shares::of(0, 0) },
-            taken: (LinkId::at(0), Packet::default()),
+            taken: (LinkId::at(0), 0, Packet::default()),
             waits: Vec::new(),
         }
     }
@@ -368,30 +368,32 @@ impl Aggregation {
         self.run.next < self.run.end || !self.passed.is_empty()
     }
 
-    /// Takes the next packet that was passed on; returns its link, the rank of its category, the packet and, if it
-    /// `is_watched`, its share of the airtime.
+    /// Takes the next packet that was passed on; returns its link, the packet and, if it `is_watched`, its share of the
+    /// airtime.
     #[inline]
-    pub fn take_released(&mut self, is_watched: bool) -> Option<(LinkId, usize, &Packet, Time)> {
+    pub fn take_released(&mut self, is_watched: bool) -> Option<(LinkId, &Packet, Time)> {
         let Run { link, rank, next, end, ref mut airtimes } = self.run;
-        let (link, rank, airtime) = if next < end {
+        let airtime = if next < end {
             let agreement = self.agreements[Aggregation::index(link, rank)].as_mut();
             let mpdu = agreement.expect("it has passed on packets").originator.take_received(next);
             let airtime = if is_watched { airtimes.next(mpdu.bytes) } else { 0 };
             self.run.next += 1;
-            self.taken = (link, mpdu.departure.packet);
-            (link, rank, Time::from_ns(airtime))
+            self.taken = (link, rank, mpdu.departure.packet);
+            Time::from_ns(airtime)
         } else {
             let (link, rank, Received { packet, airtime }) = self.passed.pop_front()?;
-            self.taken = (link, packet);
-            (link, rank, airtime)
+            self.taken = (link, rank, packet);
+            airtime
         };
-        Some((link, rank, &self.taken.1, airtime))
+        let (link, _, packet) = &self.taken;
+        Some((*link, packet, airtime))
     }
 
-    /// The packet that was taken last, and its link.
+    /// The packet that was taken last, with its link and the rank of its category.
     #[inline]
-    pub fn taken(&self) -> (LinkId, &Packet) {
-        (self.taken.0, &self.taken.1)
+    pub fn taken(&self) -> (LinkId, usize, &Packet) {
+        let (link, rank, packet) = &self.taken;
+        (*link, *rank, packet)
     }
 
     /// Packets that originators have and recipients do not, or that recipients hold; and whether they go down.

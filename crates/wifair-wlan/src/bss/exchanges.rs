@@ -159,10 +159,10 @@ impl Exchanges {
     /// The next packet that a recipient releases in order.
     #[inline(always)] // into the engine's loop
     pub(super) fn release(&mut self, now: Time) -> Option<Event> {
-        let Released { link, ac, flow, airtime } = self.nodes.release(self.meter.is_some(), now)?;
+        let Released { link, flow, airtime } = self.nodes.release(self.meter.is_some(), now)?;
         self.links[link.index()].usage.delivered += 1;
         if self.meter.is_some() && link.direction() == Direction::Up {
-            self.meter_released(link, ac, flow, airtime, now);
+            self.meter_released(flow, airtime, now);
         }
         Some(Event::Released)
     }

@@ -114,7 +114,7 @@ impl Nodes {
     #[inline]
     pub(crate) fn release(&mut self, is_watched: bool, now: Time) -> Option<Released> {
         let aggregation = self.aggregation.as_mut().expect("packets are in order");
-        let (link, rank, packet, airtime) = aggregation.take_released(is_watched)?;
+        let (link, packet, airtime) = aggregation.take_released(is_watched)?;
         let flow = match link.direction() {
             Direction::Down => FlowId::default(),
             Direction::Up => {
@@ -126,11 +126,12 @@ impl Nodes {
         if !aggregation.has_released() {
             self.review_reordering(now);
         }
-        Some(Released { link, ac: RANKS[rank], flow, airtime })
+        Some(Released { link, flow, airtime })
     }
 
-    /// The packet that a recipient has released last, and its link.
-    pub(crate) fn released(&self) -> (LinkId, &Packet) {
-        self.aggregation().taken()
+    /// The packet that a recipient has released last, with its link and category.
+    pub(crate) fn released(&self) -> (LinkId, Ac, &Packet) {
+        let (link, rank, packet) = self.aggregation().taken();
+        (link, RANKS[rank], packet)
     }
 }

@@ -1,6 +1,6 @@
 //! What is counted for schemes that use channel times (`docs/medium.md`, section 7).
 
-use wifair_core::{Ac, FlowId, Packet, Time};
+use wifair_core::{FlowId, Packet, Time};
 use wifair_queue::{Direction, Reception};
 
 use super::Exchanges;
@@ -36,8 +36,8 @@ impl Exchanges {
     /// Meters the last packet that a recipient has released.
     #[cold]
     #[inline(never)]
-    pub(super) fn meter_released(&mut self, link: LinkId, ac: Ac, flow: FlowId, airtime: Time, now: Time) {
-        let packet = *self.nodes.released().1;
+    pub(super) fn meter_released(&mut self, flow: FlowId, airtime: Time, now: Time) {
+        let (link, ac, &packet) = self.nodes.released();
         self.meter_reception(&packet, self.nodes.edcaf_of(link.sender(), ac), link, flow, airtime, now);
     }
 
