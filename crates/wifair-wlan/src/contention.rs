@@ -29,7 +29,7 @@ pub(crate) struct Contention {
     others: Vec<Grid>,
     contenders: Vec<Contender>,
     off_grid: Vec<OwnOrigin>,
-    /// End of the NAV of all contenders on the grid, if set.
+    /// While the medium is idle: end of the NAV of all contenders on the grid, if set.
     nav: Option<Time>,
     busy: bool,
     start: Time,
@@ -294,7 +294,6 @@ impl Contention {
     #[inline]
     fn occupy(&mut self) {
         self.busy = true;
-        self.nav = None;
         self.start = Time::MAX;
     }
 

@@ -64,14 +64,18 @@ impl Exchanges {
             if self.nodes.serves_queue(sender) {
                 self.form_ppdu(sender, now, false);
             }
-            self.medium.collide(self.collider(sender, now));
+            let collider = self.collider(sender, now);
+            self.medium.collide(collider);
             if !may_capture {
-                self.fail_collider(index, now);
+                self.fail_collider(index, &collider, collider.ends, now);
             }
         }
         if may_capture {
             self.capture(now);
-            (0..self.medium.colliders().len()).for_each(|index| self.fail_collider(index, now));
+            for index in 0..self.medium.colliders().len() {
+                let collider = self.medium.colliders()[index];
+                self.fail_collider(index, &collider, self.medium.end_of_attempt(index), now);
+            }
         }
     }
 
@@ -91,11 +95,11 @@ impl Exchanges {
         Collider { sender, link, ends, timeout: ends + wait, lost: false, with_rts, mpdus }
     }
 
-    /// Counts the collider's transmission, which begins now, as a failed attempt.
+    /// Counts the collider's transmission, from now to `end`, as a failed attempt.
     #[inline(always)]
-    fn fail_collider(&mut self, index: usize, now: Time) {
-        let Collider { sender, link, ends, timeout, with_rts, .. } = self.medium.colliders()[index];
-        self.count_attempt(sender, link, self.medium.end_of_attempt(index) - now, !with_rts);
+    fn fail_collider(&mut self, index: usize, collider: &Collider, end: Time, now: Time) {
+        let &Collider { sender, link, ends, timeout, with_rts, .. } = collider;
+        self.count_attempt(sender, link, end - now, !with_rts);
         if self.count_failure(sender, false, ends, timeout) {
             self.medium.mark_lost(index);
         }
