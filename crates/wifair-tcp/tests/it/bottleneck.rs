@@ -85,8 +85,8 @@ fn goodputs(control: &str, flows: usize, seed: u64) -> Vec<f64> {
     after.iter().zip(before).map(|(after, before)| (after - before) as f64 / 300.0).collect()
 }
 
-#[test]
-fn flows_share_a_bottleneck() {
+/// Each control fills the bottleneck, and flows of one control share it.
+fn share_a_bottleneck(flows: usize) {
     let capacity = RATE.as_mbps() * 1e6 / 8.0 * 1460.0 / 1500.0;
     let controls = CongestionControlSpec::all();
     let each = |spec: &CongestionControlSpec| match (spec.name(), spec.needs_rack()) {
@@ -94,26 +94,44 @@ fn flows_share_a_bottleneck() {
         (name, false) => vec![name.to_owned(), format!("{name}+sack"), format!("{name}+rack")],
     };
     for control in controls.iter().flat_map(each) {
-        for flows in [1, 2, 5, 10] {
-            let rates = goodputs(&control, flows, 1);
-            let sum: f64 = rates.iter().sum();
-            let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
-            let jain = sum * sum / (flows as f64 * squares);
-            let used = sum / capacity;
-            eprintln!("{control} {flows}: {used:.3} of the capacity, index {jain:.3}");
-            // What was queued at the start may arrive within the measured time: at most the buffer.
-            let slack = LIMIT_PACKETS as f64 * 1460.0 / 300.0 / capacity;
-            assert!(used <= 1.0 + slack, "{control}, {flows} flows: {used} of the capacity");
-            assert!(used >= 0.85, "{control}, {flows} flows: only {used} of the capacity");
-            // A tenth of the BDP is less than the six segments that `bbr` keeps in flight at least: three bursts.
-            let least = if control == "bbr+rack" && flows == 10 { 0.75 } else { 0.9 };
-            assert!(
-                jain >= least,
-                "{control}, {flows} flows: Jain's index {jain}, at least {least}; \
-                 a control that is unfair by its source has a lower bound here, with the reason"
-            );
-        }
+        let rates = goodputs(&control, flows, 1);
+        let sum: f64 = rates.iter().sum();
+        let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
+        let jain = sum * sum / (flows as f64 * squares);
+        let used = sum / capacity;
+        eprintln!("{control} {flows}: {used:.3} of the capacity, index {jain:.3}");
+        // What was queued at the start may arrive within the measured time: at most the buffer.
+        let slack = LIMIT_PACKETS as f64 * 1460.0 / 300.0 / capacity;
+        assert!(used <= 1.0 + slack, "{control}, {flows} flows: {used} of the capacity");
+        assert!(used >= 0.85, "{control}, {flows} flows: only {used} of the capacity");
+        // A tenth of the BDP is less than the six segments that `bbr` keeps in flight at least: three bursts.
+        let least = if control == "bbr+rack" && flows == 10 { 0.75 } else { 0.9 };
+        assert!(
+            jain >= least,
+            "{control}, {flows} flows: Jain's index {jain}, at least {least}; \
+             a control that is unfair by its source has a lower bound here, with the reason"
+        );
     }
+}
+
+#[test]
+fn one_flow_fills_a_bottleneck() {
+    share_a_bottleneck(1);
+}
+
+#[test]
+fn two_flows_share_a_bottleneck() {
+    share_a_bottleneck(2);
+}
+
+#[test]
+fn five_flows_share_a_bottleneck() {
+    share_a_bottleneck(5);
+}
+
+#[test]
+fn ten_flows_share_a_bottleneck() {
+    share_a_bottleneck(10);
 }
 
 /// A queue that marks above this length.
