@@ -103,8 +103,8 @@ class Session:
     def advance_ns(self, until_ns: int, look_ns: int | None = None) -> None:
         """Like `advance`, in nanoseconds."""
         until_ns = min(until_ns, round(LONGEST_S * 1e9))
-        look_from_ns = until_ns if look_ns is None else max(0, until_ns - look_ns)
-        self._run(lambda python: self._live.advance(max(0, until_ns), look_from_ns, python))
+        record_from_ns = until_ns if look_ns is None else max(0, until_ns - look_ns)
+        self._run(lambda python: self._live.advance(max(0, until_ns), record_from_ns, python))
 
     def step(self) -> bool:
         """Runs to the end of the next frame exchange, recording frames and events. False if none begins within a second."""

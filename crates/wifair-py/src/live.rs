@@ -54,10 +54,16 @@ impl Live {
         Ok(self.network()?.now().as_ns())
     }
 
-    /// Runs until `until_ns`; records the air and the AP's ports from `look_from_ns` on.
-    fn advance(&self, py: Python<'_>, until_ns: u64, look_from_ns: u64, calls_python: bool) -> PyResult<()> {
+    /// Runs until `until_ns`; records the air and the AP's ports from `record_from_ns` on.
+    fn advance(
+        &self,
+        py: Python<'_>,
+        until_ns: u64,
+        record_from_ns: u64,
+        calls_python: bool,
+    ) -> PyResult<()> {
         self.run(py, calls_python, |network| {
-            network.advance(Time::from_ns(until_ns), Time::from_ns(look_from_ns));
+            network.advance(Time::from_ns(until_ns), Time::from_ns(record_from_ns));
         })
     }
 

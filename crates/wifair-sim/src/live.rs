@@ -73,7 +73,7 @@ struct Happened {
 /// Records events at the AP's ports and frames while asked to, and hashes the trajectory all the time.
 struct Watch {
     fingerprint: Fingerprint,
-    looking: bool,
+    recording: bool,
     journal: Journal,
     /// By slot: its flow.
     flow_of: Vec<u32>,
@@ -157,7 +157,7 @@ fn number(node: Node) -> u32 {
 
 impl Tap for Watch {
     fn is_watching(&self) -> bool {
-        self.looking
+        self.recording
     }
 
     fn crossed_air(&mut self, now: Time, packet: &Packet, to: Node) {
@@ -241,7 +241,7 @@ impl LiveNetwork {
     pub fn new(plan: Plan, seed: u64) -> Result<LiveNetwork, SpecError> {
         let watch = Watch {
             fingerprint: Fingerprint::new(),
-            looking: false,
+            recording: false,
             journal: Journal::new(),
             flow_of: vec![],
             frames: vec![],
@@ -262,22 +262,22 @@ impl LiveNetwork {
         self.network.now()
     }
 
-    /// Runs until `until`, if that is later. Records frames and events at the AP's ports from `look_from` on.
-    pub fn advance(&mut self, until: Time, look_from: Time) {
-        if look_from > self.now() {
-            self.look(false);
-            self.network.run_until(look_from.min(until.max(self.now())));
+    /// Runs until `until`, if that is later. Records frames and events at the AP's ports from `record_from` on.
+    pub fn advance(&mut self, until: Time, record_from: Time) {
+        if record_from > self.now() {
+            self.set_recording(false);
+            self.network.run_until(record_from.min(until.max(self.now())));
         }
         while until > self.now() {
-            self.look(true);
+            self.set_recording(true);
             self.network.run_until(until.min(self.now() + AT_ONCE));
-            self.catch_up();
+            self.take_events();
         }
     }
 
     /// Runs until the next exchange to begin has ended. False if none begins within a simulated second, which has then passed.
     pub fn step(&mut self) -> bool {
-        self.look(true);
+        self.set_recording(true);
         let limit = self.now() + STEP_WITHIN;
         let begun = self.network.tap().begun;
         while self.network.tap().begun == begun {
@@ -293,14 +293,14 @@ impl LiveNetwork {
         true
     }
 
-    fn look(&mut self, looking: bool) {
-        if self.network.tap().looking == looking {
+    fn set_recording(&mut self, recording: bool) {
+        if self.network.tap().recording == recording {
             return;
         }
-        self.network.tap_mut().looking = looking;
+        self.network.tap_mut().recording = recording;
         let journal = self.network.tap().journal.clone();
         let now = self.now();
-        match looking {
+        match recording {
             true => {
                 // The end of the present exchange was not recorded.
                 self.network.tap_mut().ends = now;
@@ -342,7 +342,7 @@ impl LiveNetwork {
     /// The current state as JSON; see `wifair.live` for its form. Frames and events at ports are returned once.
     pub fn snapshot(&mut self) -> Value {
         let now = self.now();
-        self.catch_up();
+        self.take_events();
         let happened = std::mem::take(&mut self.happened);
         let watch = self.network.tap_mut();
         let surplus = watch.frames.len().saturating_sub(MAX_WAITING);
@@ -397,7 +397,7 @@ impl LiveNetwork {
     }
 
     /// Takes the newest events from the journal.
-    fn catch_up(&mut self) {
+    fn take_events(&mut self) {
         let (watch, happened) = (self.network.tap(), &mut self.happened);
         watch.journal.take(|entry| happened.extend(Happened::of(entry, &watch.flow_of)));
         let surplus = happened.len().saturating_sub(MAX_WAITING);

@@ -136,7 +136,7 @@ impl Buffer {
                 let mut unused = wifair_core::Rng::stream(0, "", "");
                 return Ok(call.buffer.pick(pool, pick, &mut unused));
             }
-            let rng = &mut call.surroundings.as_mut().ok_or_else(no_rng)?.rng;
+            let rng = &mut call.context.as_mut().ok_or_else(no_rng)?.rng;
             Ok(call.buffer.pick(pool, pick, rng))
         })
     }
@@ -153,7 +153,7 @@ impl Buffer {
             let Some(arrival) = &call.arrival else {
                 return Err(misuse("this arrival has been placed or refused already"));
             };
-            let rng = &mut call.surroundings.as_mut().ok_or_else(no_rng)?.rng;
+            let rng = &mut call.context.as_mut().ok_or_else(no_rng)?.rng;
             Ok(call.buffer.pick_redundant(arrival, pick, rng))
         })
     }

@@ -102,10 +102,10 @@ pub struct MethodCall<'a> {
     pub grant: Option<&'a Grant<'a>>,
     pub departure: Option<DequeuedPacket>,
     /// `None` if the engine provides none.
-    pub surroundings: Option<Surroundings<'a>>,
+    pub context: Option<LentContext<'a>>,
 }
 
-pub struct Surroundings<'a> {
+pub struct LentContext<'a> {
     pub now: Time,
     pub rng: &'a mut wifair_core::Rng,
     pub flows: &'a Flows,
@@ -124,12 +124,7 @@ impl<'a> MethodCall<'a> {
             placed: None,
             grant: None,
             departure: None,
-            surroundings: cx.map(|cx| Surroundings {
-                now: cx.now,
-                rng: cx.rng,
-                flows: cx.flows,
-                links: cx.links,
-            }),
+            context: cx.map(|cx| LentContext { now: cx.now, rng: cx.rng, flows: cx.flows, links: cx.links }),
         }
     }
 
@@ -147,8 +142,8 @@ impl<'a> MethodCall<'a> {
         Ok(arrival)
     }
 
-    pub fn surroundings(&mut self) -> PyResult<&mut Surroundings<'a>> {
-        self.surroundings
+    pub fn context(&mut self) -> PyResult<&mut LentContext<'a>> {
+        self.context
             .as_mut()
             .ok_or_else(|| misuse("there is no context in this method, and so no random numbers"))
     }

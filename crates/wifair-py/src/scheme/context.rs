@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use wifair_core::{FlowId, Time};
 
-use super::call::{Surroundings, misuse, with_call};
+use super::call::{LentContext, misuse, with_call};
 use super::words::Direction;
 
 /// Time, random numbers, the flow monitor, link rates, and the clock.
@@ -28,8 +28,8 @@ pub struct Flows {
 }
 
 #[inline]
-fn with<R>(port: u64, act: impl FnOnce(&mut Surroundings) -> PyResult<R>) -> PyResult<R> {
-    with_call(port, |call| act(call.surroundings()?))
+fn with<R>(port: u64, act: impl FnOnce(&mut LentContext) -> PyResult<R>) -> PyResult<R> {
+    with_call(port, |call| act(call.context()?))
 }
 
 impl Context {
@@ -75,7 +75,7 @@ impl Context {
     /// Schedules `on_tick` for that time, in nanoseconds since the start of the run. Replaces any earlier request.
     fn tick_at(&self, at_ns: u64) -> PyResult<()> {
         with_call(self.port, |call| {
-            let now = call.surroundings()?.now;
+            let now = call.context()?.now;
             if at_ns <= now.as_ns() {
                 return Err(misuse(&format!(
                     "a tick at {at_ns} ns does not lie in the future: it is {} ns",

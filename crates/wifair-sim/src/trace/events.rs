@@ -115,7 +115,7 @@ impl EventLog {
     }
 
     /// Logs the events at ports up to now.
-    pub fn catch_up(&mut self) {
+    pub fn log_queue_events(&mut self) {
         let journal = self.journal.clone();
         journal.take(|entry| {
             let row = self.at_port(entry);
@@ -128,7 +128,7 @@ impl EventLog {
 
     /// Logs an exchange that has begun.
     pub fn exchange(&mut self, bss: &Bss) {
-        self.catch_up();
+        self.log_queue_events();
         if let Some(beacon) = bss.beacon() {
             let row = self.beacon(&beacon);
             self.rows.push(row);

@@ -97,7 +97,7 @@ impl<C: Contents> Trace<C> {
     /// Writes out everything. Returns the first error that occurred.
     pub fn finish(mut self) -> Result<(), TraceError> {
         if let Some(events) = &mut self.events {
-            events.catch_up();
+            events.log_queue_events();
             events.hand_over();
         }
         self.note(Captures::finish);
@@ -165,7 +165,7 @@ impl<C: Contents> Tap for Trace<C> {
 
     fn wants_more(&mut self) -> bool {
         if let Some(events) = &mut self.events {
-            events.catch_up();
+            events.log_queue_events();
         }
         self.error.is_none() && self.events.as_ref().is_none_or(|events| events.wanted)
     }
@@ -246,7 +246,7 @@ impl<C: Contents> Captures<C> {
         bss.frames(|frame| {
             let mut write = |frame: &AirFrame, body: Body| {
                 for (node, capture) in air.iter_mut() {
-                    let Some(whole) = hears(*node, frame, bss) else { continue };
+                    let Some(whole) = receives(*node, frame, bss) else { continue };
                     let length = radio.write(frame, body, Heard { whole, full }, contents, bytes);
                     if written.is_ok() {
                         written = capture.add(frame.ends, bytes, length);
@@ -364,7 +364,7 @@ impl TracedAgreement {
 
 /// Returns `None` if the radio of `node` does not receive the frame, else whether it can decode it. Frames damaged by a
 /// collision or by noise cannot be decoded. A radio receives nothing while it transmits.
-fn hears(node: Node, frame: &AirFrame, bss: &Bss) -> Option<bool> {
+fn receives(node: Node, frame: &AirFrame, bss: &Bss) -> Option<bool> {
     if frame.from == node {
         return Some(true);
     }
