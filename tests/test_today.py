@@ -49,7 +49,7 @@ def test_the_profiles_of_systems_differ_where_the_systems_do() -> None:
     # Linux is today's host with what only Linux has.
     assert {key for key in linux if linux[key] != today[key]} == {"byte_counting", "congestion_control", "small_queue"}
     assert linux["congestion_control"]["slow_start"]["name"] == "hystart"
-    assert linux["small_queue"] == {"limit_us": 7812, "limit_segments": 2}
+    assert linux["small_queue"] == {"limit_us": 7812, "gso_max_segments": 65535}
     assert windows["congestion_control"]["slow_start"]["name"] == "hystart++"
     assert apple["congestion_control"]["slow_start"]["name"] == "standard"
     assert not apple["loss_detection"]["proportional_rate_reduction"]

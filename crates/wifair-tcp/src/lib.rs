@@ -23,6 +23,7 @@ pub mod congestion;
 mod delivery_rate;
 mod ecn;
 mod gro;
+mod gso;
 mod loss_detection;
 mod marking;
 mod pacing;

@@ -1,7 +1,7 @@
 //! Pacing: data leaves at a rate, in bursts of about a millisecond.
 //!
 //! Source: Linux. `tcp_update_pacing_rate()` sets the rate, `tcp_update_skb_after_send()` exempts the first segments and spaces
-//! the bursts, `tcp_tso_autosize()` gives their length. The qdisc `fq` enforces it for every congestion control.
+//! the bursts, `tcp_tso_autosize()` gives their length (`gso.rs`). The qdisc `fq` enforces it for every congestion control.
 //!
 //! Interpretations: the rate is that of the moment at which a burst leaves. Only packets with data count; a FIN waits for its
 //! turn.
@@ -14,9 +14,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{SpecError, Time};
 
 use crate::congestion::Window;
-
-/// The longest burst in bytes, that of segmentation offload in Linux (`GSO_LEGACY_MAX_SIZE`) and of the draft of BBR (5.6.3).
-const LONGEST_BURST: u64 = 65_536;
+use crate::gso;
 
 /// The rate at which a sender sends, for congestion controls that set none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -30,7 +28,7 @@ pub struct PacingSpec {
     /// Number of segments at the beginning of a connection that are not paced (Linux: 10).
     pub unpaced_segments: u32,
     /// Length of a burst: as many whole segments as the rate carries in this time, in microseconds, up to 64 KiB (Linux:
-    /// `sk_pacing_shift` of 10, 1/1024 s).
+    /// `sk_pacing_shift` of 10, 1/1024 s). With TCP small queues `small_queue.limit_us` takes its place.
     pub burst_us: u32,
     /// Smallest burst, in segments (Linux: `net.ipv4.tcp_min_tso_segs`, 2).
     pub burst_segments: u32,
@@ -79,9 +77,8 @@ impl PacingSpec {
 
     /// Length of a burst at `rate` bytes per second, in bytes: whole segments.
     fn burst(&self, rate: u64, mss: u32) -> u64 {
-        let mss = u64::from(mss);
         let carried = rate.saturating_mul(u64::from(self.burst_us)) / 1_000_000;
-        (carried.min(LONGEST_BURST) / mss).max(u64::from(self.burst_segments)) * mss
+        gso::segments(carried, None, mss, self.burst_segments) * u64::from(mss)
     }
 }
 
@@ -127,7 +124,8 @@ impl Pacer {
     }
 
     /// Counts a packet with `payload` bytes of data that leaves now, at `rate` bytes per second; `None`: no rate is known.
-    pub(crate) fn sent(&mut self, payload: u32, mss: u32, rate: Option<u64>, now: Time) {
+    /// `burst`: the length of a burst that begins with it, if TCP small queues have chosen it.
+    pub(crate) fn sent(&mut self, payload: u32, burst: Option<u32>, mss: u32, rate: Option<u64>, now: Time) {
         if payload == 0 {
             return;
         }
@@ -135,7 +133,7 @@ impl Pacer {
         let Some(rate) = rate.filter(|_| self.unpaced == 0) else { return };
         if self.next_at <= now {
             (self.next_at, self.burst_at) = (now, now);
-            self.burst_left = self.spec.burst(rate, mss);
+            self.burst_left = burst.map_or_else(|| self.spec.burst(rate, mss), u64::from);
         }
         self.burst_left = self.burst_left.saturating_sub(u64::from(payload));
         self.next_at += Time::from_ns((u64::from(payload) * 1_000_000_000).div_ceil(rate));

@@ -156,6 +156,11 @@ impl Rack {
         self.segments.lost_bytes() == 0 && self.segments.sacked_bytes() == 0 && !self.probe_due
     }
 
+    /// The least RTT of the last minutes [RACK.min_RTT].
+    pub(crate) fn least_rtt(&self) -> Option<Time> {
+        self.least_rtt.get()
+    }
+
     /// Takes note of a sample of the RTT estimator.
     pub(crate) fn on_sample(&mut self, rtt: Time, now: Time) {
         self.least_rtt.add(rtt, now);

@@ -95,6 +95,11 @@ impl Segments {
         self.sacked_segments
     }
 
+    /// When the first outstanding segment was last sent.
+    pub(crate) fn first_sent(&self) -> Option<Time> {
+        self.list.front().map(|first| first.sent)
+    }
+
     /// Octets that are selectively acknowledged.
     pub(crate) fn sacked_bytes(&self) -> u32 {
         self.sacked_bytes

@@ -22,7 +22,7 @@ impl Shaper {
         let own_rate = control_paces.then(|| PacingSpec { unpaced_segments: 0, ..PacingSpec::default() });
         let pacing = spec.pacing.or(own_rate);
         let pacer = pacing.map(Pacer::new);
-        let queue = spec.small_queue.map(SmallQueue::new);
+        let queue = spec.small_queue.map(|queue| SmallQueue::new(queue, spec.initial_sequence));
         let pacing = pacing.unwrap_or_default();
         (pacer.is_some() || queue.is_some()).then(|| Box::new(Shaper { pacing, pacer, queue, used_up: None }))
     }
@@ -47,7 +47,7 @@ impl Shaper {
     /// Counts a packet that enters the host's queue.
     pub(crate) fn count(&mut self, packet: &Packet) {
         if let Some(queue) = &mut self.queue {
-            queue.queued_bytes += u64::from(packet.ip_bytes());
+            queue.count(packet.ip_bytes());
         }
     }
 }

@@ -1,32 +1,44 @@
 //! TCP small queues: a sender leaves little data in the queue below it.
 //!
-//! Source: Linux, `tcp_small_queue_check()`. What waits below the socket, up to its transmission or loss, is bounded by max(two
-//! packets, what the pacing rate carries in 1 ms), raised to about 8 ms for Wi-Fi drivers (`tx_sk_pacing_shift` of 7 in
-//! mac80211). The pacing rate counts whether data is paced or not. With at most one segment outstanding there is no limit. A
-//! window that the limit leaves unused does not grow (`tcp_is_cwnd_limited()`): in slow start beyond twice what is outstanding,
-//! in congestion avoidance unless it was used up within the last round trip.
+//! Source: Linux 6.12, `net/ipv4/tcp_output.c`: `tcp_small_queue_check()`, `tcp_cwnd_test()`, `tcp_tso_should_defer()`,
+//! `tcp_cwnd_validate()`. The page `docs/tcp.md`, section TCP small queues, has the rules; their numbers are in parentheses here.
 //!
-//! Deviations: a packet counts with its IP length, not with the memory that it takes (`truesize`); no `tcp_limit_output_bytes`,
-//! which is 4 MB; retransmissions have the same limit, not twice as much.
+//! Data is sent in packets of several segments (`gso.rs`), which are separated above the station's queue. The limit is twice such
+//! a packet, or what the pacing rate carries in about 8 ms for Wi-Fi drivers (`sk_pacing_shift` is 7 in mac80211).
+//!
+//! Deviations: a retransmission is a packet of one segment; what SACK splits of a packet does not count as another packet; data is
+//! written in one piece (in pieces of 64 KiB a packet at the end of a piece does not wait).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::SpecError;
+use wifair_core::{SpecError, Time};
+
+use crate::{gso, seq};
+
+/// Memory of a packet without its payload, in bytes: `SKB_TRUESIZE(MAX_TCP_HEADER)` on x86-64 as Debian configures it.
+const MEMORY_BYTES: u64 = 896;
+
+/// The largest limit of a sender that does not pace, in bytes (`net.ipv4.tcp_limit_output_bytes`).
+const MOST_LIMIT_BYTES: u64 = 16 * 65_536;
+
+/// Time since the last packet after which none waits, and the longest wait for an ACK.
+const RECENTLY: Time = Time::from_ms(1);
 
 /// Limit of the data of a sender in its station's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SmallQueueSpec {
-    /// Limit as the time in which the pacing rate carries it, in microseconds. Without the table `pacing` its default rates
-    /// count. Linux: 7,812 for drivers that use mac80211, 977 for other interfaces.
+    /// Time in which the pacing rate carries the limit, and a packet of the sender, in microseconds. Without the table `pacing` its
+    /// default rates count. Linux (`sk_pacing_shift`): 7,812 for drivers that use mac80211, 977 for other interfaces.
     pub limit_us: u32,
-    /// Smallest limit, in full segments (Linux: 2).
-    pub limit_segments: u32,
+    /// Most segments of a packet of the sender (Linux: `gso_max_segs`, 65,535, so that 64 KiB is the limit). 1: no generic
+    /// segmentation offload.
+    pub gso_max_segments: u32,
 }
 
 impl Default for SmallQueueSpec {
     fn default() -> SmallQueueSpec {
-        SmallQueueSpec { limit_us: 7_812, limit_segments: 2 }
+        SmallQueueSpec { limit_us: 7_812, gso_max_segments: 65_535 }
     }
 }
 
@@ -36,31 +48,203 @@ impl SmallQueueSpec {
         if self.limit_us > 1_000_000 {
             return Err(SpecError::new(format!("{path}.limit_us"), self.limit_us, "0 to 1,000,000 us"));
         }
-        if !(1..=1_000).contains(&self.limit_segments) {
-            let key = format!("{path}.limit_segments");
-            return Err(SpecError::new(key, self.limit_segments, "1 to 1,000 segments"));
+        if !(1..=65_535).contains(&self.gso_max_segments) {
+            let key = format!("{path}.gso_max_segments");
+            return Err(SpecError::new(key, self.gso_max_segments, "1 to 65,535 segments"));
         }
         Ok(())
     }
+
+    /// What a rate of `rate` bytes per second carries in `limit_us`, in bytes.
+    fn carried(&self, rate: u64) -> u64 {
+        rate.saturating_mul(u64::from(self.limit_us)) / 1_000_000
+    }
+}
+
+/// What the sender wants to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// A tail loss probe, or the first segment after a timeout.
+    Forced,
+    Retransmission,
+    /// New data, for which the windows leave so many bytes, or a FIN.
+    New(u32),
+}
+
+/// The sender at a moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    pub(crate) now: Time,
+    pub(crate) next: Next,
+    /// Pacing rate in bytes per second; `None`: no RTT is known.
+    pub(crate) rate: Option<u64>,
+    pub(crate) paces: bool,
+    /// `net.ipv4.tcp_min_tso_segs`
+    pub(crate) least_segments: u32,
+    pub(crate) mss: u32,
+    pub(crate) header_bytes: u32,
+    pub(crate) cwnd: u32,
+    pub(crate) peer_window: u32,
+    /// First unacknowledged sequence number, and one past the highest sent.
+    pub(crate) una: u32,
+    pub(crate) max: u32,
+    pub(crate) unsent: u64,
+    pub(crate) is_repairing: bool,
+    pub(crate) last_sent: Time,
+    pub(crate) least_rtt: Option<Time>,
+    /// When the ACK of the first outstanding segment is due, and SRTT; `None` if it is not known when that was sent.
+    pub(crate) due: Option<(Time, Time)>,
+}
+
+/// What the rules say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// A packet with so many bytes of data may be sent.
+    Send(u32),
+    /// The windows leave no room.
+    NoRoom,
+    /// The packet waits for more room in the window (3).
+    Wait,
+    /// Too much is in the queue (4).
+    Full,
 }
 
 /// What waits below a socket.
 #[derive(Clone, Debug)]
 pub(crate) struct SmallQueue {
     spec: SmallQueueSpec,
-    /// IP bytes sent and not reported to be gone.
-    pub(crate) queued_bytes: u64,
+    /// IP bytes and segments sent and not reported to be gone.
+    queued_bytes: u64,
+    queued_segments: u64,
+    /// First sequence number of the last packet with new data.
+    last_packet: u32,
+    /// Bytes of that packet that are still to be sent.
+    left: u32,
+    /// The limit has stopped the sender: the next segments that are gone wake it.
+    is_throttled: bool,
+    /// The most that was outstanding since `peak_until` was acknowledged.
+    peak: u32,
+    peak_until: u32,
 }
 
 impl SmallQueue {
-    pub(crate) fn new(spec: SmallQueueSpec) -> SmallQueue {
-        SmallQueue { spec, queued_bytes: 0 }
+    /// The first sequence number is `iss`.
+    pub(crate) fn new(spec: SmallQueueSpec, iss: u32) -> SmallQueue {
+        SmallQueue {
+            spec,
+            queued_bytes: 0,
+            queued_segments: 0,
+            last_packet: iss,
+            left: 0,
+            is_throttled: false,
+            peak: 0,
+            peak_until: iss,
+        }
     }
 
-    /// Whether no more may be queued, at a pacing rate of `rate` bytes per second; `full_bytes`: IP length of a full segment.
-    pub(crate) fn is_full(&self, rate: u64, full_bytes: u32) -> bool {
-        let carried = u128::from(rate) * u128::from(self.spec.limit_us) / 1_000_000;
-        let least = u64::from(self.spec.limit_segments) * u64::from(full_bytes);
-        u128::from(self.queued_bytes) >= carried.max(u128::from(least))
+    /// IP bytes sent and not reported to be gone.
+    pub(crate) fn queued_bytes(&self) -> u64 {
+        self.queued_bytes
     }
+
+    /// Counts a segment that enters the queue.
+    pub(crate) fn count(&mut self, ip_bytes: u32) {
+        self.queued_bytes += u64::from(ip_bytes);
+        self.queued_segments += 1;
+    }
+
+    /// Segments are gone. Returns whether the sender may continue (6).
+    pub(crate) fn freed(&mut self, segments: u32, ip_bytes: u32) -> bool {
+        self.queued_bytes = self.queued_bytes.saturating_sub(u64::from(ip_bytes));
+        self.queued_segments = self.queued_segments.saturating_sub(u64::from(segments));
+        debug_assert_eq!(
+            self.queued_bytes == 0,
+            self.queued_segments == 0,
+            "bytes and segments are counted together"
+        );
+        std::mem::take(&mut self.is_throttled)
+    }
+
+    /// Decides what is sent next.
+    pub(crate) fn decide(&mut self, at: &Moment) -> Verdict {
+        let packet = match at.next {
+            Next::Forced => return Verdict::Send(at.mss),
+            Next::New(_) if self.left > 0 => return Verdict::Send(self.left),
+            Next::Retransmission => at.mss,
+            Next::New(room) => {
+                let most = self.most_segments(at);
+                let fitting = room / at.mss;
+                if fitting == 0 && at.unsent >= u64::from(at.mss) {
+                    return Verdict::NoRoom;
+                }
+                if fitting < most && waits(at, fitting * at.mss) {
+                    return Verdict::Wait;
+                }
+                let half = (at.cwnd / at.mss / 2).max(1);
+                let segments = fitting.min(half).min(most).max(1);
+                at.unsent.min(u64::from(segments * at.mss)) as u32
+            }
+        };
+        let is_alone = at.una == at.max || !seq::before(at.una, self.last_packet);
+        if is_alone || self.memory(at.header_bytes) < self.limit(at, packet) {
+            return Verdict::Send(packet);
+        }
+        self.is_throttled = true;
+        Verdict::Full
+    }
+
+    /// Most segments of a packet (1).
+    fn most_segments(&self, at: &Moment) -> u32 {
+        let carried = at.rate.map_or(u64::MAX, |rate| self.spec.carried(rate));
+        let segments = gso::segments(carried, at.least_rtt, at.mss, at.least_segments);
+        segments.min(u64::from(self.spec.gso_max_segments)) as u32
+    }
+
+    /// Memory of what is in the queue (5).
+    fn memory(&self, header_bytes: u32) -> u64 {
+        let payload = self.queued_bytes.saturating_sub(self.queued_segments * u64::from(header_bytes));
+        payload + self.queued_segments * MEMORY_BYTES
+    }
+
+    /// The limit for a packet of `packet` bytes, in bytes of memory (4, 7).
+    fn limit(&self, at: &Moment, packet: u32) -> u64 {
+        let carried = at.rate.map_or(u64::MAX, |rate| self.spec.carried(rate));
+        let limit = carried.max(2 * (u64::from(packet) + MEMORY_BYTES));
+        let limit = if at.paces { limit } else { limit.min(MOST_LIMIT_BYTES) };
+        if at.next == Next::Retransmission { limit.saturating_mul(2) } else { limit }
+    }
+
+    /// A segment with `payload` bytes of new data from `seq` on has been sent, of the packet that was decided to have `packet`
+    /// bytes; then everything up to `max` is sent, and everything from `una` on is outstanding.
+    pub(crate) fn sent_new(&mut self, seq: u32, payload: u32, packet: u32, una: u32, max: u32) {
+        if self.left == 0 {
+            (self.last_packet, self.left) = (seq, packet);
+        }
+        self.left = self.left.saturating_sub(payload);
+        let outstanding = max.wrapping_sub(una);
+        if !seq::before(una, self.peak_until) || outstanding > self.peak {
+            (self.peak, self.peak_until) = (outstanding, max);
+        }
+    }
+
+    /// Nothing more is sent now.
+    pub(crate) fn rest(&mut self) {
+        self.left = 0;
+    }
+
+    /// Whether a window of `cwnd` bytes counts as used in slow start (8).
+    pub(crate) fn uses_in_slow_start(&self, cwnd: u32) -> bool {
+        cwnd < self.peak.saturating_mul(2)
+    }
+}
+
+/// Whether a packet waits for more room than `room` bytes (3).
+fn waits(at: &Moment, room: u32) -> bool {
+    let Some((due, srtt)) = at.due else { return false };
+    let soon = at.now + RECENTLY.min(Time::from_ns(srtt.as_ns() / 2));
+    !at.is_repairing
+        && at.unsent > u64::from(room.max(at.mss))
+        && room < at.cwnd.min(at.peer_window) / 3
+        && at.now.saturating_sub(at.last_sent) <= RECENTLY
+        && due <= soon
 }

@@ -144,7 +144,10 @@ impl Deadlines {
     fn notify_freed(&mut self, port: &mut TxQueue, now: Time) {
         port.take_completions(|completion| {
             match self.completions.back_mut().filter(|last| last.connection == completion.connection) {
-                Some(last) => last.ip_bytes += completion.ip_bytes,
+                Some(last) => {
+                    last.packets += completion.packets;
+                    last.ip_bytes += completion.ip_bytes;
+                }
                 None => self.completions.push_back(completion),
             }
             self.next = now;

@@ -7,12 +7,14 @@ use super::slots::QueuedPacket;
 use crate::journal::{Journal, TxQueueEvent};
 use crate::words::{Eviction, Refusal};
 
-/// A packet of a host that has left its station's transmit queue and MAC: delivered, given up, or dropped.
+/// Packets of a host that have left its station's transmit queue and MAC at one time: delivered, given up, or dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TxCompletion {
-    /// Its connection.
+    /// Their connection.
     pub connection: ConnectionId,
-    /// Its length.
+    /// Their number.
+    pub packets: u32,
+    /// Their length.
     pub ip_bytes: u32,
 }
 
@@ -38,7 +40,8 @@ impl Observers {
     #[inline(never)] // few queues report completions
     pub fn complete(&mut self, packet: &Packet) {
         if let Some(completions) = &mut self.completions {
-            completions.push(TxCompletion { connection: packet.connection, ip_bytes: packet.ip_bytes() });
+            let Packet { connection, .. } = *packet;
+            completions.push(TxCompletion { connection, packets: 1, ip_bytes: packet.ip_bytes() });
         }
     }
 

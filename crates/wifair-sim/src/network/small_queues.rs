@@ -13,8 +13,10 @@ impl<T: Tap> Network<T> {
     pub(super) fn on_completion(&mut self, completion: TxCompletion) {
         let slot = completion.connection.slot();
         let connection = &mut self.connections[slot];
-        if connection.id == completion.connection && connection.direction == FlowDirection::Up {
-            connection.sender.on_freed(completion.ip_bytes);
+        if connection.id == completion.connection
+            && connection.direction == FlowDirection::Up
+            && connection.sender.on_freed(completion.packets, completion.ip_bytes)
+        {
             self.pump::<Sender>(slot);
         }
     }
@@ -74,7 +76,7 @@ mod tests {
     /// A-MPDUs and consecutive connections.
     #[test]
     fn every_packet_is_reported_once() {
-        let limit = json!({"limit_us": 50_000, "limit_segments": 6});
+        let limit = json!({"limit_us": 50_000});
         for phy in ["802.11b", "802.11ax"] {
             for edit in [few_frames as fn(&mut Value), |_| ()] {
                 let mut network = network(phy, limit.clone(), Some(100_000), edit);

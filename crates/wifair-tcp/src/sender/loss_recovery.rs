@@ -5,6 +5,7 @@ use wifair_core::{Packet, Time};
 use super::tcb::Tcb;
 use crate::rack::Rack;
 use crate::scoreboard::Scoreboard;
+use crate::small_queue::Next;
 
 /// The loss recovery of a connection. `recovery.rs` counts duplicate ACKs and says when fast recovery starts and ends.
 #[derive(Clone, Debug)]
@@ -72,6 +73,43 @@ impl LossRecovery {
         tcb.nxt = tcb.una;
     }
 
+    /// What is sent next, as far as TCP small queues distinguish it. During a repair without RACK it is a retransmission.
+    pub(super) fn next(&mut self, tcb: &Tcb) -> Next {
+        let (lost, beyond_window) = match self {
+            LossRecovery::Rack(rack) => {
+                if tcb.repair || rack.probe_due {
+                    return Next::Forced;
+                }
+                if rack.segments.next_lost().is_some() {
+                    return Next::Retransmission;
+                }
+                (rack.segments.lost_bytes(), rack.bytes_beyond_window(tcb))
+            }
+            _ if tcb.repair => return Next::Forced,
+            _ if tcb.is_repairing() => return Next::Retransmission,
+            LossRecovery::DuplicateAcks => (0, bytes_beyond_window(tcb)),
+            LossRecovery::Sack(scoreboard) => (0, scoreboard.bytes_beyond_window(tcb)),
+        };
+        let window = tcb.peer_window.min(tcb.window.allowance().saturating_add(beyond_window));
+        Next::New(window.saturating_sub(tcb.sent_bytes() - lost))
+    }
+
+    /// The least RTT of the last minutes, with RACK.
+    pub(super) fn least_rtt(&self) -> Option<Time> {
+        match self {
+            LossRecovery::Rack(rack) => rack.least_rtt(),
+            _ => None,
+        }
+    }
+
+    /// When the first outstanding segment was last sent, with RACK.
+    pub(super) fn first_sent(&self) -> Option<Time> {
+        match self {
+            LossRecovery::Rack(rack) => rack.segments.first_sent(),
+            _ => None,
+        }
+    }
+
     /// The next packet with data or a FIN.
     pub(super) fn next_packet(&mut self, tcb: &mut Tcb, now: Time) -> Option<Packet> {
         match self {
@@ -115,9 +153,13 @@ fn next_packet(tcb: &mut Tcb, now: Time) -> Option<Packet> {
     if tcb.unsent == 0 {
         return tcb.transmit_fin(0, now);
     }
-    let beyond_window = |tcb: &Tcb| match tcb.spec.limited_transmit {
+    tcb.transmit_new_data(0, bytes_beyond_window, now)
+}
+
+/// Bytes that may be outstanding beyond the window (limited transmit, RFC 3042).
+fn bytes_beyond_window(tcb: &Tcb) -> u32 {
+    match tcb.spec.limited_transmit {
         true => tcb.recovery.limited_transmit_bytes(tcb.window.mss),
         false => 0,
-    };
-    tcb.transmit_new_data(0, beyond_window, now)
+    }
 }

@@ -81,7 +81,7 @@ impl Tcb {
     }
 
     /// Sets the restart window after more than a timeout without sending (RFC 5681, 4.1).
-    fn restart_after_idleness(&mut self, now: Time) {
+    pub(super) fn restart_after_idleness(&mut self, now: Time) {
         if now.saturating_sub(self.last_sent_at) > self.rto.timeout() && !self.control.needs_rate_samples() {
             self.window.cwnd = self.window.cwnd.min(self.spec.initial_window_bytes());
             self.window.slow_start_limit = self.spec.counted_bytes().slow_start;

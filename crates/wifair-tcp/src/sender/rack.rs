@@ -177,18 +177,22 @@ impl Rack {
             let fits = self.segments.pipe() + end.wrapping_sub(start) <= allowance;
             return (forced || fits).then(|| self.retransmit_segment(tcb, index, now));
         }
-        let (lost, sacked) = (self.segments.lost_bytes(), self.segments.sacked_bytes());
-        let beyond_window = |tcb: &Tcb| match tcb.spec.limited_transmit || tcb.is_repairing() {
-            true => sacked,
-            false => 0,
-        };
+        let lost = self.segments.lost_bytes();
         let timer_was_off = tcb.timer == Time::MAX;
         let packet = match tcb.unsent {
             0 => tcb.transmit_fin(lost, now),
-            _ => tcb.transmit_new_data(lost, beyond_window, now),
+            _ => tcb.transmit_new_data(lost, |tcb| self.bytes_beyond_window(tcb), now),
         }?;
         self.record(tcb, packet.flags.contains(TcpFlags::FIN), timer_was_off, now);
         Some(packet)
+    }
+
+    /// Bytes that may be outstanding beyond the window: SACKed data, by limited transmit or during a repair.
+    pub(super) fn bytes_beyond_window(&self, tcb: &Tcb) -> u32 {
+        match tcb.spec.limited_transmit || tcb.is_repairing() {
+            true => self.segments.sacked_bytes(),
+            false => 0,
+        }
     }
 
     fn retransmit_segment(&mut self, tcb: &mut Tcb, index: usize, now: Time) -> Packet {

@@ -50,11 +50,15 @@ impl Scoreboard {
         if tcb.unsent == 0 {
             return tcb.transmit_fin(0, now);
         }
-        let beyond_window = |tcb: &Tcb| match tcb.spec.limited_transmit || tcb.is_repairing() {
+        tcb.transmit_new_data(0, |tcb| self.bytes_beyond_window(tcb), now)
+    }
+
+    /// Bytes that may be outstanding beyond the window: limited transmit (section 5, step 3), and SACKed data during a repair.
+    pub(super) fn bytes_beyond_window(&self, tcb: &Tcb) -> u32 {
+        match tcb.spec.limited_transmit || tcb.is_repairing() {
             true => self.sacked_before(tcb.nxt),
             false => 0,
-        };
-        tcb.transmit_new_data(0, beyond_window, now)
+        }
     }
 
     /// Retransmits the first unacknowledged segment at the start of a recovery.

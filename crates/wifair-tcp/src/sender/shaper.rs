@@ -6,7 +6,9 @@ use wifair_core::{Packet, Time};
 use super::loss_recovery::LossRecovery;
 use super::tcb::Tcb;
 use super::{LimitedBy, Sender};
+use crate::congestion::Window;
 use crate::seq;
+use crate::small_queue::{Moment, Verdict};
 
 impl Tcb {
     /// See [`Sender::pacing_rate`].
@@ -35,22 +37,9 @@ impl Tcb {
     /// Whether the window may grow by an ACK of `acked` bytes, which have been taken off: it is used, or nothing but the window
     /// limits the sender.
     pub(super) fn uses_window(&mut self, acked: u32) -> bool {
-        if self.shaper.as_ref().is_none_or(|shaper| shaper.queue.is_none()) {
-            return true;
-        }
-        let used_up = self.is_window_used_up(acked);
-        let in_slow_start = self.window.cwnd < self.window.ssthresh;
-        let outstanding = self.outstanding_bytes().saturating_add(acked);
-        used_up || in_slow_start && self.window.cwnd < outstanding.saturating_mul(2)
-    }
-
-    fn host_queue_is_full(&self) -> bool {
-        let Some(queue) = self.shaper.as_ref().and_then(|shaper| shaper.queue.as_ref()) else {
-            return false;
-        };
-        let full_bytes = self.window.mss + u32::from(self.packet.header_bytes);
-        self.outstanding_bytes() > self.window.mss
-            && self.pacing_rate().is_some_and(|rate| queue.is_full(rate, full_bytes))
+        let Window { cwnd, ssthresh, .. } = self.window;
+        let Some(queue) = self.shaper.as_ref().and_then(|shaper| shaper.queue.as_ref()) else { return true };
+        cwnd < ssthresh && queue.uses_in_slow_start(cwnd) || self.is_window_used_up(acked)
     }
 }
 
@@ -64,39 +53,84 @@ impl Sender {
     /// IP bytes of this connection in its host's queue, as far as `tcp.small_queue` counts them.
     pub fn queued_bytes(&self) -> u64 {
         let queue = self.tcb.shaper.as_ref().and_then(|shaper| shaper.queue.as_ref());
-        queue.map_or(0, |queue| queue.queued_bytes)
+        queue.map_or(0, |queue| queue.queued_bytes())
     }
 
-    /// Packets of this connection with `ip_bytes` bytes have left the host's queue: transmitted or dropped. To be called if
-    /// `tcp.small_queue` is set, once for each packet.
-    pub fn on_freed(&mut self, ip_bytes: u32) {
-        if let Some(queue) = self.tcb.shaper.as_mut().and_then(|shaper| shaper.queue.as_mut()) {
-            queue.queued_bytes = queue.queued_bytes.saturating_sub(u64::from(ip_bytes));
+    /// So many packets of this connection, with `ip_bytes` bytes, have left the host's queue: transmitted or dropped. To be
+    /// called if `tcp.small_queue` is set. Returns whether the sender is to be polled.
+    pub fn on_freed(&mut self, packets: u32, ip_bytes: u32) -> bool {
+        let queue = self.tcb.shaper.as_mut().and_then(|shaper| shaper.queue.as_mut());
+        queue.is_some_and(|queue| queue.freed(packets, ip_bytes))
+    }
+
+    /// What TCP small queues say to what would be sent next, if they are on.
+    fn ask_queue(&mut self, now: Time) -> Option<Verdict> {
+        self.tcb.shaper.as_ref()?.queue.as_ref()?;
+        if self.tcb.una == self.tcb.max && self.tcb.unsent > 0 {
+            self.tcb.restart_after_idleness(now);
         }
+        let next = self.loss_recovery.next(&self.tcb);
+        let (tcb, srtt) = (&self.tcb, self.tcb.rto.srtt());
+        let shaper = tcb.shaper.as_ref()?;
+        let moment = Moment {
+            now,
+            next,
+            rate: self.pacing_rate(),
+            paces: shaper.paces(),
+            least_segments: shaper.pacing.burst_segments,
+            mss: tcb.window.mss,
+            header_bytes: u32::from(tcb.packet.header_bytes),
+            cwnd: tcb.window.allowance(),
+            peer_window: tcb.peer_window,
+            una: tcb.una,
+            max: tcb.max,
+            unsent: tcb.unsent,
+            is_repairing: tcb.is_repairing(),
+            last_sent: tcb.last_sent_at,
+            least_rtt: self.loss_recovery.least_rtt(),
+            due: self.loss_recovery.first_sent().zip(srtt).map(|(sent, srtt)| (sent + srtt, srtt)),
+        };
+        self.tcb.shaper.as_mut()?.queue.as_mut().map(|queue| queue.decide(&moment))
     }
 
     /// Like [`LossRecovery::next_packet`], once pacing and the host's queue allow it.
     #[inline(never)]
     pub(super) fn poll_shaped(&mut self, now: Time) -> Option<Packet> {
-        if self.tcb.host_queue_is_full() {
+        let pacer = self.tcb.shaper.as_mut()?.pacer.as_mut();
+        if !pacer.is_none_or(|pacer| pacer.allows(now)) {
             return None;
         }
-        let shaper = self.tcb.shaper.as_mut()?;
-        if !shaper.pacer.as_mut().is_none_or(|pacer| pacer.allows(now)) {
+        let verdict = self.ask_queue(now);
+        if verdict == Some(Verdict::Full) {
             return None;
         }
         if let LossRecovery::Rack(rack) = &mut self.loss_recovery {
             rack.check_restart_from_idle(&mut self.tcb, now);
         }
-        let Some(packet) = self.loss_recovery.next_packet(&mut self.tcb, now) else {
-            if self.tcb.unsent > 0 && self.limited_by() == LimitedBy::CongestionWindow {
+        let (max, waits) = (self.tcb.max, verdict == Some(Verdict::Wait));
+        let packet = if waits { None } else { self.loss_recovery.next_packet(&mut self.tcb, now) };
+        let Some(packet) = packet else {
+            if let Some(queue) = &mut self.tcb.shaper.as_mut()?.queue {
+                queue.rest();
+            }
+            if waits || self.tcb.unsent > 0 && self.limited_by() == LimitedBy::CongestionWindow {
                 self.tcb.shaper.as_mut()?.used_up = Some(self.tcb.max);
             }
             return None;
         };
-        let (rate, mss) = (self.tcb.pacing_rate(), self.tcb.window.mss);
-        if let Some(pacer) = &mut self.tcb.shaper.as_mut()?.pacer {
-            pacer.sent(packet.payload_bytes, mss, rate, now);
+        let (rate, mss, una) = (self.tcb.pacing_rate(), self.tcb.window.mss, self.tcb.una);
+        let shaper = self.tcb.shaper.as_mut()?;
+        let burst = match verdict {
+            Some(Verdict::Send(bytes)) => Some(bytes),
+            _ => None,
+        };
+        if let (Some(queue), Some(bytes)) = (&mut shaper.queue, burst)
+            && packet.seq == max
+        {
+            queue.sent_new(packet.seq, packet.payload_bytes, bytes, una, self.tcb.max);
+        }
+        if let Some(pacer) = &mut shaper.pacer {
+            pacer.sent(packet.payload_bytes, burst, mss, rate, now);
         }
         Some(packet)
     }

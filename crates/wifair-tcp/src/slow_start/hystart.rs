@@ -20,12 +20,10 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{SpecError, Time};
 
 use crate::congestion::{AckSample, Window};
-use crate::seq;
+use crate::{gso, seq};
 
 /// Samples of a round before its least RTT counts; N_RTT_SAMPLE of RFC 9406.
 pub(super) const MIN_SAMPLES: u32 = 8;
-/// Length of a burst of segmentation offload in bytes (`GSO_LEGACY_MAX_SIZE`).
-const BURST_BYTES: u64 = 65_536;
 
 /// By how much a round's RTT must exceed `least`: an eighth of it, 4 ms to 16 ms. The same in RFC 9406, 4.2.
 pub(super) fn threshold(least: Time) -> Time {
@@ -136,7 +134,8 @@ impl Round {
         let delta = Time::from_us(u64::from(ack_delta_us));
         let Some(last) = self.last_ack.filter(|&last| sample.now - last <= delta) else { return false };
         self.last_ack = Some(last.max(sample.now));
-        let bursts_ns = sample.pacing_rate.map_or(0, |rate| 4 * BURST_BYTES * 1_000_000_000 / rate.max(1));
+        let bursts_ns =
+            sample.pacing_rate.map_or(0, |rate| 4 * gso::MOST_BYTES * 1_000_000_000 / rate.max(1));
         let mut lasts = least + Time::from_ns(bursts_ns).min(Time::from_ms(1));
         if !sample.is_paced {
             lasts = Time::from_ns(lasts.as_ns() / 2);

@@ -62,7 +62,7 @@ impl Account<'_> {
             assert!(self.sender.deadline() > now, "still due after its timer");
             self.send(now);
             for ip_bytes in self.queue.drain(..u.int_in_range(0..=self.queue.len())?) {
-                self.sender.on_freed(ip_bytes);
+                self.sender.on_freed(1, ip_bytes);
             }
             match u.int_in_range(0..=15u8)? {
                 0 => self.write(u)?,

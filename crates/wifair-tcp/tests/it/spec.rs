@@ -186,7 +186,7 @@ fn impossible_values_name_their_key() {
             "tcp.congestion_control.over.name",
         ),
         (json!({ "small_queue": { "limit_us": 1_000_001 } }), "tcp.small_queue.limit_us"),
-        (json!({ "small_queue": { "limit_segments": 0 } }), "tcp.small_queue.limit_segments"),
+        (json!({ "small_queue": { "gso_max_segments": 0 } }), "tcp.small_queue.gso_max_segments"),
         (json!({ "rto": { "samples": "every-ack" } }), "tcp.rto.samples"),
         (
             json!({ "sack": {}, "loss_detection": { "name": "rack" }, "rto": { "samples": "every-ack", "tick_ms": 10 } }),

@@ -48,6 +48,7 @@ impl Run {
             return packets.iter().try_for_each(|wire| self.expect(wire));
         }
         self.nothing_unexpected()?;
+        let segment_bytes = u32::from(self.spec.mss_bytes + self.spec.header_bytes);
         match (&line.step, &mut self.endpoint) {
             (Step::Assert(pairs), _) => {
                 return pairs.iter().try_for_each(|(name, value)| self.assert(name, value));
@@ -57,6 +58,11 @@ impl Run {
             (Step::Write(bytes), Endpoint::Sender(sender)) => sender.write(*bytes),
             (Step::Close, Endpoint::Sender(sender)) => sender.close(),
             (Step::LinkRate(rate), Endpoint::Sender(sender)) => sender.on_link_rate(self.now, *rate),
+            (Step::Freed(segments), Endpoint::Sender(sender)) => {
+                if !sender.on_freed(*segments, *segments * segment_bytes) {
+                    return Ok(());
+                }
+            }
             _ => return Err("a receiver has no such call".into()),
         }
         self.poll();
@@ -177,6 +183,7 @@ impl Run {
             "cwnd" => bytes(sender.cwnd_bytes()),
             "ssthresh" => bytes(sender.ssthresh_bytes()),
             "flight" => bytes(sender.flight_bytes()),
+            "queued" => format!("{}b", sender.queued_bytes()),
             "timer" => show_time(sender.deadline()),
             "rto" => show_time(sender.retransmission_timeout()),
             "srtt" => sender.srtt().map_or("none".into(), show_time),

@@ -31,6 +31,7 @@ pub enum Step {
     Write(u64),
     Close,
     LinkRate(Rate),
+    Freed(u32),
     In(Vec<Wire>),
     Out(Vec<Wire>),
     Assert(Vec<(String, String)>),
@@ -122,6 +123,9 @@ fn parse_line(number: usize, words: &[&str], clock: &mut Time) -> Result<Line> {
         ["close"] => Step::Close,
         ["rate", mbps] => {
             Step::LinkRate(Rate::from_mbps(mbps.parse().map_err(|_| format!("`{mbps}` is no rate"))?))
+        }
+        ["freed", segments] => {
+            Step::Freed(segments.parse().map_err(|_| format!("`{segments}` is no number of segments"))?)
         }
         ["write", "unlimited"] => Step::Write(u64::MAX),
         ["write", bytes] => {
