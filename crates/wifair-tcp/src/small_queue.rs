@@ -1,13 +1,13 @@
 //! TCP small queues: a sender leaves little data in the queue below it.
 //!
 //! Source: Linux 6.12, `net/ipv4/tcp_output.c`: `tcp_small_queue_check()`, `tcp_cwnd_test()`, `tcp_tso_should_defer()`,
-//! `tcp_cwnd_validate()`. The page `docs/tcp.md`, section TCP small queues, has the rules; their numbers are in parentheses here.
+//! `tcp_cwnd_validate()`. Numbers in parentheses are those of the rules in `docs/tcp.md`, section TCP small queues.
 //!
-//! Data is sent in packets of several segments (`gso.rs`), which are separated above the station's queue. The limit is twice such
-//! a packet, or what the pacing rate carries in about 8 ms for Wi-Fi drivers (`sk_pacing_shift` is 7 in mac80211).
+//! Data is sent in packets of several segments (`gso.rs`), which are separated above the station's queue. The limit is twice
+//! such a packet, or what the pacing rate carries in about 8 ms for Wi-Fi drivers (`sk_pacing_shift` is 7 in mac80211).
 //!
-//! Deviations: a retransmission is a packet of one segment; what SACK splits of a packet does not count as another packet; data is
-//! written in one piece (in pieces of 64 KiB a packet at the end of a piece does not wait).
+//! Deviations: a retransmission is a packet of one segment; what SACK splits of a packet does not count as another packet;
+//! data is written in one piece (in pieces of 64 KiB a packet at the end of a piece does not wait).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,8 +28,8 @@ const RECENTLY: Time = Time::from_ms(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SmallQueueSpec {
-    /// Time in which the pacing rate carries the limit, and a packet of the sender, in microseconds. Without the table `pacing` its
-    /// default rates count. Linux (`sk_pacing_shift`): 7,812 for drivers that use mac80211, 977 for other interfaces.
+    /// Time in which the pacing rate carries the limit, and a packet of the sender, in microseconds. Without the table `pacing`
+    /// its default rates count. Linux (`sk_pacing_shift`): 7,812 for drivers that use mac80211, 977 for other interfaces.
     pub limit_us: u32,
     /// Most segments of a packet of the sender (Linux: `gso_max_segs`, 65,535, so that 64 KiB is the limit). 1: no generic
     /// segmentation offload.
@@ -98,7 +98,7 @@ pub(crate) struct Moment {
 
 /// What the rules say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum SendDecision {
     /// A packet with so many bytes of data may be sent.
     Send(u32),
     /// The windows leave no room.
@@ -166,19 +166,19 @@ impl SmallQueue {
     }
 
     /// Decides what is sent next.
-    pub(crate) fn decide(&mut self, at: &Moment) -> Verdict {
+    pub(crate) fn decide(&mut self, at: &Moment) -> SendDecision {
         let packet = match at.next {
-            Next::Forced => return Verdict::Send(at.mss),
-            Next::New(_) if self.left > 0 => return Verdict::Send(self.left),
+            Next::Forced => return SendDecision::Send(at.mss),
+            Next::New(_) if self.left > 0 => return SendDecision::Send(self.left),
             Next::Retransmission => at.mss,
             Next::New(room) => {
                 let most = self.most_segments(at);
                 let fitting = room / at.mss;
                 if fitting == 0 && at.unsent >= u64::from(at.mss) {
-                    return Verdict::NoRoom;
+                    return SendDecision::NoRoom;
                 }
                 if fitting < most && waits(at, fitting * at.mss) {
-                    return Verdict::Wait;
+                    return SendDecision::Wait;
                 }
                 let half = (at.cwnd / at.mss / 2).max(1);
                 let segments = fitting.min(half).min(most).max(1);
@@ -187,10 +187,10 @@ impl SmallQueue {
         };
         let is_alone = at.una == at.max || !seq::before(at.una, self.last_packet);
         if is_alone || self.memory(at.header_bytes) < self.limit(at, packet) {
-            return Verdict::Send(packet);
+            return SendDecision::Send(packet);
         }
         self.is_throttled = true;
-        Verdict::Full
+        SendDecision::Full
     }
 
     /// Most segments of a packet (1).

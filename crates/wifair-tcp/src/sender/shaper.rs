@@ -8,7 +8,7 @@ use super::tcb::Tcb;
 use super::{LimitedBy, Sender};
 use crate::congestion::Window;
 use crate::seq;
-use crate::small_queue::{Moment, Verdict};
+use crate::small_queue::{Moment, SendDecision};
 
 impl Tcb {
     /// See [`Sender::pacing_rate`].
@@ -64,7 +64,7 @@ impl Sender {
     }
 
     /// What TCP small queues say to what would be sent next, if they are on.
-    fn ask_queue(&mut self, now: Time) -> Option<Verdict> {
+    fn ask_queue(&mut self, now: Time) -> Option<SendDecision> {
         self.tcb.shaper.as_ref()?.queue.as_ref()?;
         if self.tcb.una == self.tcb.max && self.tcb.unsent > 0 {
             self.tcb.restart_after_idleness(now);
@@ -100,14 +100,14 @@ impl Sender {
         if !pacer.is_none_or(|pacer| pacer.allows(now)) {
             return None;
         }
-        let verdict = self.ask_queue(now);
-        if verdict == Some(Verdict::Full) {
+        let decision = self.ask_queue(now);
+        if decision == Some(SendDecision::Full) {
             return None;
         }
         if let LossRecovery::Rack(rack) = &mut self.loss_recovery {
             rack.check_restart_from_idle(&mut self.tcb, now);
         }
-        let (max, waits) = (self.tcb.max, verdict == Some(Verdict::Wait));
+        let (max, waits) = (self.tcb.max, decision == Some(SendDecision::Wait));
         let packet = if waits { None } else { self.loss_recovery.next_packet(&mut self.tcb, now) };
         let Some(packet) = packet else {
             if let Some(queue) = &mut self.tcb.shaper.as_mut()?.queue {
@@ -120,8 +120,8 @@ impl Sender {
         };
         let (rate, mss, una) = (self.tcb.pacing_rate(), self.tcb.window.mss, self.tcb.una);
         let shaper = self.tcb.shaper.as_mut()?;
-        let burst = match verdict {
-            Some(Verdict::Send(bytes)) => Some(bytes),
+        let burst = match decision {
+            Some(SendDecision::Send(bytes)) => Some(bytes),
             _ => None,
         };
         if let (Some(queue), Some(bytes)) = (&mut shaper.queue, burst)

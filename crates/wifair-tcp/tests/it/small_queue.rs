@@ -213,9 +213,9 @@ proptest! {
 
 /// By hand: a link of 1,000 segments per second and 20 ms, in congestion avoidance. The window of a sender that passes single
 /// segments down grows to 29 segments: the rate of 120 % of 29 segments in 26 ms carries 10,456 bytes in 7.8 ms, which are 5.5
-/// segments of 1,896 bytes of memory, so 6 are queued, and the RTT is 26 ms. With packets of M segments up to 2 (M + 0.9) / 1.9 are
-/// queued when M more follow: the window grows to 73 segments in 39 ms, M is 17, and 18 + 17 are queued. Without a limit the window
-/// waits in the queue.
+/// segments of 1,896 bytes of memory, so 6 are queued, and the RTT is 26 ms. With packets of M segments up to
+/// 2 (M + 0.9) / 1.9 are queued when M more follow: the window grows to 73 segments in 39 ms, M is 17, and 18 + 17 are queued.
+/// Without a limit the window waits in the queue.
 #[test]
 fn the_network_takes_all_but_some_milliseconds() {
     let run = |limit_us, gso_max_segments| {
