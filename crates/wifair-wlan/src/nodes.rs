@@ -14,7 +14,7 @@ use crate::aggregation::Aggregation;
 use crate::deadlines::Deadlines;
 use crate::edca::Edca;
 use crate::edcaf::{Cost, Edcaf, Role};
-use crate::node::{EdcafId, LinkId, Node, Numbering, RANKS};
+use crate::node::{EdcafId, LinkId, Node, Numbering, RANKS, rank};
 use crate::phy::timing::BssTiming;
 
 /// A port and the channel access function of the same number, in one record because they are used together.
@@ -246,6 +246,52 @@ impl Nodes {
                 .ap
                 .observe(packet, direction, now, |flow| is_held(&categories[..numbering.per_node()], flow)),
         )
+    }
+
+    /// Handles the end of the PPDU of the link in service. `each` receives for each decoded packet whether it is a duplicate.
+    pub(crate) fn receive(&mut self, index: EdcafId, now: Time, each: impl FnMut(bool)) {
+        let edcaf = self.edcaf(index);
+        let (link, rank) = (edcaf.link(), rank(edcaf.role().ac));
+        match edcaf.ppdu().is_request() {
+            true => self.aggregation_mut().request(link, rank),
+            false => self.aggregation_mut().receive(link, rank, now, each),
+        }
+        self.review_reordering(now);
+    }
+
+    /// Handles the end of an MPDU of the PPDU of the link in service. `each` as in [`Nodes::receive`].
+    pub(crate) fn receive_mpdu(&mut self, index: EdcafId, now: Time, each: impl FnMut(bool)) {
+        let edcaf = self.edcaf(index);
+        let (link, rank) = (edcaf.link(), rank(edcaf.role().ac));
+        self.aggregation_mut().receive_mpdu(link, rank, now, each);
+        self.deadlines.set_mpdu_end(self.aggregation().next_mpdu_end(), now);
+        self.review_reordering(now);
+    }
+
+    /// Releases the next packet that recipients have in order. An uplink packet is shown to the AP's flow monitor. Its share of
+    /// the airtime is known if it `is_watched`.
+    #[inline]
+    pub(crate) fn release(&mut self, is_watched: bool, now: Time) -> Option<Released> {
+        let aggregation = self.aggregation.as_mut().expect("packets are in order");
+        let (link, packet, airtime) = aggregation.take_released(is_watched)?;
+        let flow = match link.direction() {
+            Direction::Down => FlowId::default(),
+            Direction::Up => {
+                let (categories, numbering) = (&self.categories, self.numbering);
+                let held = |flow| is_held(&categories[..numbering.per_node()], flow);
+                self.views.ap.observe(packet, Direction::Up, now, held)
+            }
+        };
+        if !aggregation.has_released() {
+            self.review_reordering(now);
+        }
+        Some(Released { link, flow, airtime })
+    }
+
+    /// The packet that a recipient has released last, with its link and category.
+    pub(crate) fn released(&self) -> (LinkId, Ac, &Packet) {
+        let (link, rank, packet) = self.aggregation().taken();
+        (link, RANKS[rank], packet)
     }
 
     /// Reports an uplink packet to the schemes of the AP's ports that ask for it.

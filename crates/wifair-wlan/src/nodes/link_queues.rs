@@ -1,12 +1,11 @@
-//! Links with a Block Ack agreement, as the rest of the BSS sees them (`docs/medium.md`, section 12): agreements, and what
-//! recipients release. `transmitter` is what their senders do.
+//! Links with a Block Ack agreement, as the rest of the BSS sees them (`docs/medium.md`, section 12): agreements, and the
+//! deadlines of their recipients. `transmitter` is what their senders do.
 
-use wifair_core::{Ac, FlowId, Packet, Time};
-use wifair_queue::Direction;
+use wifair_core::{Ac, Time};
 
-use super::{Nodes, Released, is_held};
+use super::Nodes;
 use crate::aggregation::{Aggregation, AggregationRules, Agreement, Psdu};
-use crate::node::{EdcafId, LinkId, RANKS, rank};
+use crate::node::{EdcafId, LinkId, rank};
 use crate::phy::Format;
 
 impl Nodes {
@@ -56,17 +55,6 @@ impl Nodes {
         Some(Psdu::of(agreement.originator.head_bytes()?).bytes(format.has_s_mpdus()))
     }
 
-    /// Handles the end of the PPDU of the link in service. `each` receives for each decoded packet whether it is a duplicate.
-    pub(crate) fn receive(&mut self, index: EdcafId, now: Time, each: impl FnMut(bool)) {
-        let edcaf = self.edcaf(index);
-        let (link, rank) = (edcaf.link(), rank(edcaf.role().ac));
-        match edcaf.ppdu().is_request() {
-            true => self.aggregation_mut().request(link, rank),
-            false => self.aggregation_mut().receive(link, rank, now, each),
-        }
-        self.review_reordering(now);
-    }
-
     /// The MPDUs of the PPDU of the link in service, which has begun at `now`, are received one by one: each but the last when
     /// `end` says, given how many bytes of the PSDU, with so much spacing, end with it.
     pub(crate) fn expect_mpdus(
@@ -82,15 +70,6 @@ impl Nodes {
         self.deadlines.set_mpdu_end(self.aggregation().next_mpdu_end(), now);
     }
 
-    /// Handles the end of an MPDU of the PPDU of the link in service. `each` as in [`Nodes::receive`].
-    pub(crate) fn receive_mpdu(&mut self, index: EdcafId, now: Time, each: impl FnMut(bool)) {
-        let edcaf = self.edcaf(index);
-        let (link, rank) = (edcaf.link(), rank(edcaf.role().ac));
-        self.aggregation_mut().receive_mpdu(link, rank, now, each);
-        self.deadlines.set_mpdu_end(self.aggregation().next_mpdu_end(), now);
-        self.review_reordering(now);
-    }
-
     /// Number of MPDUs of the PPDU of a channel access function, and how many of them the decoded response acknowledges.
     pub(crate) fn acknowledged(&self, index: EdcafId) -> (u32, u32) {
         let Some(agreement) = self.in_service(index) else { return (1, 1) };
@@ -103,35 +82,9 @@ impl Nodes {
         self.review_reordering(now);
     }
 
-    fn review_reordering(&mut self, now: Time) {
+    pub(super) fn review_reordering(&mut self, now: Time) {
         let aggregation = self.aggregation();
         let (has_released, next) = (aggregation.has_released(), aggregation.next_wait());
         self.deadlines.set_reordering(has_released, next, now);
-    }
-
-    /// Releases the next packet that recipients have in order. An uplink packet is shown to the AP's flow monitor. Its share of
-    /// the airtime is known if it `is_watched`.
-    #[inline]
-    pub(crate) fn release(&mut self, is_watched: bool, now: Time) -> Option<Released> {
-        let aggregation = self.aggregation.as_mut().expect("packets are in order");
-        let (link, packet, airtime) = aggregation.take_released(is_watched)?;
-        let flow = match link.direction() {
-            Direction::Down => FlowId::default(),
-            Direction::Up => {
-                let (categories, numbering) = (&self.categories, self.numbering);
-                let held = |flow| is_held(&categories[..numbering.per_node()], flow);
-                self.views.ap.observe(packet, Direction::Up, now, held)
-            }
-        };
-        if !aggregation.has_released() {
-            self.review_reordering(now);
-        }
-        Some(Released { link, flow, airtime })
-    }
-
-    /// The packet that a recipient has released last, with its link and category.
-    pub(crate) fn released(&self) -> (LinkId, Ac, &Packet) {
-        let (link, rank, packet) = self.aggregation().taken();
-        (link, RANKS[rank], packet)
     }
 }
