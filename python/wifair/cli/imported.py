@@ -16,7 +16,7 @@ Files = Annotated[
     typer.Argument(
         metavar="FILE...",
         help="Files of one network, in the order of their times: output of `iw dev DEVICE station dump`, `survey dump` and `info`, a list of "
-        "stations (CSV), a data file of flent. Of two station dumps, the traffic between them counts.",
+        "stations (CSV), a data file of flent, a capture. Of two station dumps, the traffic between them counts.",
         show_default=False,
     ),
 ]

@@ -10,6 +10,7 @@ readers.py                the list of readers
 station_dump.py, survey_dump.py, interface.py  output of iw
 stations_csv.py           a list of stations
 flent_file.py             a data file of flent
+capture.py, radio_header.py, conversations.py  pcap and pcapng, with radiotap and 802.11 headers
 links.py                  PHY, width, streams and MCS from the bit rates
 loads.py                  flows and error rates from the counters
 collisions.py             how often frames collide, by a short run

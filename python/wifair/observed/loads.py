@@ -52,12 +52,10 @@ class Load:
 
 
 def of_station(station: Station) -> list[Load]:
-    """The directions that carry data: by the rates that a file has, else by counters. None of a station whose flows a file has."""
-    if station.traffic:
-        return []
+    """The directions that carry data: by the rates that a file has, else by counters, unless it has the flows."""
     given = {"down": station.down_mbps, "up": station.up_mbps}
     if not any(given.values()):
-        return _of_counters(station.key, station.counters)
+        return [] if station.traffic else _of_counters(station.key, station.counters)
     rates = [(way, given[way]) for way in DIRECTIONS]
     return [
         Load(station.key, way, rate.value, None, False, rate)

@@ -7,14 +7,16 @@ from pathlib import Path
 from types import ModuleType
 
 from wifair.errors import InputError
-from wifair.files import read_bytes, read_text
-from wifair.observed import flent_file, interface, station_dump, stations_csv, survey_dump
+from wifair.files import read_bytes, read_text, unreadable
+from wifair.observed import capture, flent_file, interface, station_dump, stations_csv, survey_dump
 from wifair.observed.network import Observed
 
 # Each has NAME, `recognises(head)` of the beginning, and `read_into(observed, file, content)`: of texts, and of bytes.
 TEXTS: tuple[ModuleType, ...] = (station_dump, survey_dump, interface, stations_csv)
 BINARIES: tuple[ModuleType, ...] = (flent_file,)
 HEAD = 4096
+# Captures are read record by record.
+MOST_CAPTURE_BYTES = 2**40
 
 
 def observe(paths: Sequence[str | Path]) -> Observed:
@@ -27,6 +29,9 @@ def observe(paths: Sequence[str | Path]) -> Observed:
 
 
 def _read(observed: Observed, path: Path, named: str) -> None:
+    if capture.recognises(_head(path, named)):
+        capture.read_into(observed, named, path)
+        return
     content = read_bytes(path, named)
     for reader in BINARIES:
         if reader.recognises(content[:HEAD]):
@@ -37,5 +42,17 @@ def _read(observed: Observed, path: Path, named: str) -> None:
         if reader.recognises(text[:HEAD]):
             reader.read_into(observed, named, text)
             return
-    names = ", ".join(each.NAME for each in (*TEXTS, *BINARIES))
+    names = ", ".join(each.NAME for each in (*TEXTS, *BINARIES, capture))
     raise InputError(f"{named}: its beginning is that of no known file; allowed here: {names}.")
+
+
+def _head(path: Path, named: str) -> bytes:
+    """The first bytes of a file of any size."""
+    try:
+        reason = unreadable(path, MOST_CAPTURE_BYTES)
+        if not reason:
+            with path.open("rb") as file:
+                return file.read(4)
+    except OSError as error:
+        reason = str(error.strerror)
+    raise InputError(f"{named}: cannot be read: {reason}.")

@@ -1,0 +1,222 @@
+"""What a capture shows, connection by connection and station by station, and what follows from it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from wifair.observed.bitrate import Bitrate
+from wifair.observed.network import Counters, Direction, Observed, Station, Traffic, Value, assumed, read
+
+# Sequence numbers further ahead than the largest window are damage; more than this in one step was not captured.
+MOST_AHEAD, MOST_STEP = 2**30, 2**20
+# A connection with data in this share of the seconds is bulk; a slower one has no flow.
+BULK_SECONDS, LEAST_MBPS = 0.8, 0.01
+TCP, UDP, ICMP = 6, 17, 1
+SYN, ACK, ECHO = 0x02, 0x10, 8
+# The first port that Linux chooses for a client (net.ipv4.ip_local_port_range).
+CHOSEN_PORTS = 32_768
+# UDP payload of a packet of 1,500 bytes.
+MOST_PAYLOAD = 1472
+
+
+@dataclass
+class Way:
+    """One direction of a connection: payload by TCP's sequence numbers, datagrams otherwise."""
+
+    end: int | None = None
+    payload_bytes: int = 0
+    packets: int = 0
+    seconds: int = 0
+    last_second: int = -1
+
+    def data(self, at: float, sequence: int | None, size: int) -> None:
+        """Counts payload that was not counted before."""
+        if size <= 0:
+            return
+        if sequence is None:
+            self.payload_bytes += size
+        else:
+            end = sequence + size & 0xFFFFFFFF
+            ahead = (end - self.end) & 0xFFFFFFFF if self.end is not None else size
+            if not 0 < ahead < MOST_AHEAD:  # a retransmission
+                return
+            self.payload_bytes += min(ahead, MOST_STEP)
+            self.end = end
+        self.packets += 1
+        if int(at) != self.last_second:
+            self.seconds, self.last_second = self.seconds + 1, int(at)
+
+
+@dataclass(frozen=True)
+class Packet:
+    """Headers of a packet: both ends with address and port, bytes of payload, and of TCP flags and sequence number."""
+
+    protocol: int
+    ends: tuple[tuple[bytes, int], tuple[bytes, int]]
+    size: int
+    # Of ICMP the type.
+    flags: int = 0
+    sequence: int | None = None
+
+    def is_of_client(self) -> bool:
+        """Whether the first packet of a connection is from its client.
+
+        A server's port is below those that hosts choose themselves. If that does not decide: the client sends SYN, or has the higher port.
+        """
+        if self.protocol == ICMP:
+            return self.flags == ECHO
+        (_, source), (_, target) = self.ends
+        if (source < CHOSEN_PORTS) != (target < CHOSEN_PORTS):
+            return target < CHOSEN_PORTS
+        if self.protocol == TCP and self.flags & SYN:
+            return not self.flags & ACK
+        return source >= target
+
+
+@dataclass
+class Connection:
+    """A connection, or datagrams between two ends. Keys of `ways`: whether from the station."""
+
+    station: str
+    protocol: int
+    # Address and port of the station's end.
+    client: tuple[bytes, int]
+    ways: dict[bool, Way] = field(default_factory=lambda: {True: Way(), False: Way()})
+    syn_at: float | None = None
+    wire_rtt_s: float | None = None
+
+
+@dataclass
+class Radio:
+    """A station on the air. Keys: whether up."""
+
+    rates: dict[bool, Counter[Bitrate]] = field(default_factory=lambda: {True: Counter(), False: Counter()})
+    frames: Counter[bool] = field(default_factory=Counter)
+    retries: Counter[bool] = field(default_factory=Counter)
+    encrypted_bytes: Counter[bool] = field(default_factory=Counter)
+    encrypted_packets: Counter[bool] = field(default_factory=Counter)
+
+
+@dataclass
+class Seen:
+    """Everything that a capture shows; stations on the air by BSSID and address. `left_out` counts what exceeds the bounds."""
+
+    connections: dict[tuple[Any, ...], Connection] = field(default_factory=dict)
+    radios: dict[tuple[str, str], Radio] = field(default_factory=dict)
+    frequencies: Counter[int] = field(default_factory=Counter)
+    began: float | None = None
+    ended: float = 0.0
+    records: int = 0
+    damaged: int = 0
+    left_out: int = 0
+
+
+def conclude(observed: Observed, seen: Seen, file: str, elapsed: float) -> None:
+    """Adds what was seen. Of several access points on the air, the one with the most frames counts."""
+    cells = Counter({bssid: 0 for bssid, _ in seen.radios})
+    for (bssid, _), radio in seen.radios.items():
+        cells[bssid] += radio.frames.total()
+    chosen = cells.most_common(1)[0][0] if cells else ""
+    radios = {station: radio for (bssid, station), radio in seen.radios.items() if bssid == chosen}
+    if len(cells) > 1:
+        observed.remarks.append(f"{file}: {len(cells) - 1} other networks on the channel are left out")
+    if seen.damaged or seen.left_out:
+        observed.remarks.append(
+            f"{file}: {seen.damaged} records are cut off or damaged, {seen.left_out} beyond the largest numbers of connections and stations"
+        )
+    if seen.frequencies:
+        observed.frequency_mhz = read(seen.frequencies.most_common(1)[0][0], "radiotap, channel", file)
+    of_station: dict[str, list[Connection]] = {station: [] for station in radios}
+    for connection in seen.connections.values():
+        if not radios or connection.station in radios:
+            of_station.setdefault(connection.station, []).append(connection)
+    for station, connections in of_station.items():
+        observed.add(_station(station, file, elapsed, connections, radios.get(station)))
+    trips = [each.wire_rtt_s for each in seen.connections.values() if each.wire_rtt_s is not None]
+    if trips:
+        delay_ms = round(1000 * min(trips) / 2, 3)
+        what = "half the shortest time from SYN to SYN-ACK, if the capture is from the access point"
+        observed.keys["wire.one_way_delay_ms"] = assumed(delay_ms, what)
+
+
+def _station(key: str, file: str, elapsed: float, connections: list[Connection], radio: Radio | None) -> Station:
+    rates = {False: 0.0, True: 0.0}
+    traffic: list[Traffic] = []
+    for connection in connections:
+        flows, rest = _traffic(connection, file, elapsed)
+        traffic += flows
+        for way, mbps in rest.items():
+            rates[way] += mbps
+    mean = {
+        way: read(mbps, "payload of connections that are not bulk", file) if mbps >= LEAST_MBPS else None
+        for way, mbps in rates.items()
+    }
+    links: dict[bool, Value[Bitrate] | None] = {True: None, False: None}
+    for way, found in radio.rates.items() if radio else ():
+        if found:
+            links[way] = read(found.most_common(1)[0][0], "radiotap, the most frequent rate", file)
+    return Station(
+        key,
+        file,
+        down=links[False],
+        up=links[True],
+        counters=_counters(radio, file, elapsed) if radio else Counters(),
+        down_mbps=mean[False],
+        up_mbps=mean[True],
+        traffic=tuple(traffic),
+    )
+
+
+def _traffic(connection: Connection, file: str, elapsed: float) -> tuple[list[Traffic], dict[bool, float]]:
+    """The flows of a connection, and the mean rates by direction of what is no flow."""
+    ways = connection.ways
+    mbps = {way: each.payload_bytes * 8 / 1e6 / elapsed for way, each in ways.items()}
+    flows: list[Traffic] = []
+    rest: dict[bool, float] = {}
+    if connection.protocol == ICMP:
+        count = ways[True].packets
+        if count > 1:
+            ping = {"name": "ping", "interval_ms": max(round(1000 * elapsed / count, 1), 10)}
+            flows.append(Traffic("up", read({"application": ping}, "echoes", file)))
+        return flows, rest
+    for way, each in ways.items():
+        direction: Direction = "up" if way else "down"
+        if connection.protocol == UDP and mbps[way] >= LEAST_MBPS:
+            payload = min(round(each.payload_bytes / each.packets), MOST_PAYLOAD)
+            udp = {"name": "udp", "rate_mbps": float(f"{mbps[way]:.4g}"), "payload_bytes": payload}
+            flows.append(Traffic(direction, read({"application": udp}, "datagrams", file), f"{each.packets} datagrams"))
+        elif (
+            connection.protocol == TCP
+            and each.seconds >= BULK_SECONDS * max(int(elapsed), 1)
+            and mbps[way] >= LEAST_MBPS
+        ):
+            share = f"data in at least {BULK_SECONDS * 100:.0f} % of the seconds"
+            remark = f"{mbps[way]:.3g} Mbps of payload; assumed: bulk, since it has {share}"
+            flows.append(Traffic(direction, read({}, "sequence numbers of TCP", file), remark))
+        elif connection.protocol == TCP:
+            rest[way] = mbps[way]
+    return flows, rest
+
+
+def _counters(radio: Radio, file: str, elapsed: float) -> Counters:
+    """Retries, and the bytes of encrypted frames."""
+
+    def count(number: int, what: str) -> Value[int]:
+        return read(number, what, file)
+
+    again = radio.retries[False]
+    made: dict[str, Any] = {
+        "elapsed_s": read(elapsed, "length of the capture", file),
+        "down_packets": count(radio.frames[False] - again, "frames without Retry"),
+        "retries": count(again, "frames with Retry"),
+    }
+    if radio.encrypted_packets:
+        made |= {
+            "down_packets": count(radio.encrypted_packets[False], "encrypted frames without Retry"),
+            "down_bytes": count(radio.encrypted_bytes[False], "length of encrypted frames"),
+            "up_packets": count(radio.encrypted_packets[True], "encrypted frames without Retry"),
+            "up_bytes": count(radio.encrypted_bytes[True], "length of encrypted frames"),
+        }
+    return Counters(**made)

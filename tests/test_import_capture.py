@@ -1,0 +1,232 @@
+"""`wifair import` of captures: rates, flows and round-trip times of a run are read back, and damaged captures give errors."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import resource
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+import dpkt  # type: ignore[import-untyped]
+import pytest
+from test_import import DAMAGED, check_damaged, damaged
+from wifair import Scenario, Traces
+from wifair.errors import InputError
+from wifair.observed import capture, imported, observe
+from wifair.observed.bitrate import Bitrate
+from wifair.observed.conversations import Way
+from wifair.observed.network import Observed
+from wifair.observed.radio_header import frame
+
+CELL: dict[str, Any] = {
+    "run": {"warmup_s": 0, "duration_s": 5},
+    "phy": {"name": "802.11ax", "width_mhz": 40, "streams": 2},
+    "ap": {"scheme": "mac80211", "hardware": "firmware"},
+    "wire": {"rate_mbps": 500, "one_way_delay_ms": 12},
+    "tcp": {"profile": "today"},
+    "stations": [
+        {"name": "near", "mcs": 9},
+        {"name": "far", "mcs": 3, "mcs_down": 2, "streams": 1},
+        {"name": "old", "mcs": 7, "phy": {"name": "802.11ac", "width_mhz": 40, "guard_interval_ns": 400}},
+        {"name": "older", "mcs": 12, "phy": {"name": "802.11n", "width_mhz": 20, "guard_interval_ns": 400}},
+    ],
+    "flows": [
+        {"name": "a", "station": "near", "direction": "down"},
+        {"name": "b", "station": "far", "direction": "down"},
+        {"name": "c", "station": "old", "direction": "up"},
+        {"name": "d", "station": "older", "direction": "down", "application": {"name": "udp", "rate_mbps": 2}},
+        {"name": "e", "station": "near", "direction": "up", "application": "ping"},
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scenario, Any, Path]:
+    """A run of the cell, its results, and the folder of its captures."""
+    folder, scenario = tmp_path_factory.mktemp("run"), Scenario.from_settings(CELL)
+    results = scenario.run(seeds=1, traces=Traces(folder))
+    return scenario, results, folder / "seed-1"
+
+
+def goodput(made: Any) -> dict[tuple[int, str], float]:
+    """By station and direction, the payload in Mbps of the flows that a capture gave."""
+    found = {}
+    for table in made.tables:
+        if table.header == "[[flows]]" and "Mbps" in table.remark:
+            station, way = table.keys["station"].value, table.keys["direction"].value
+            number = float(table.remark.split()[0])
+            found[int(station.removeprefix("station-")), way] = number
+    return found
+
+
+@pytest.mark.parametrize("name", ["ap-air", "ap-wire"])
+def test_flows_of_a_run_are_read_from_its_capture(name: str, run: tuple[Scenario, Any, Path]) -> None:
+    _, results, folder = run
+    made = imported([folder / f"{name}.pcapng"])
+    ways = sorted(table.keys["direction"].value for table in made.tables if table.header == "[[flows]]")
+    assert ways == ["down", "down", "down", "up", "up"]
+    tcp = sorted(results.flows.filter(transport="tcp")["goodput_mbps"].to_list())
+    for one, two in zip(sorted(goodput(made).values()), tcp, strict=True):
+        assert one == pytest.approx(two, rel=0.02)
+    [udp] = [table.keys["application"].value for table in made.tables if "datagrams" in table.remark]
+    assert udp["rate_mbps"] == pytest.approx(2, rel=0.03)
+    assert made.settings()["wire"]["one_way_delay_ms"] == pytest.approx(12, rel=0.1)
+
+
+def test_links_of_a_run_are_read_from_its_capture_on_the_air(run: tuple[Scenario, Any, Path]) -> None:
+    scenario, results, folder = run
+    made = imported([folder / "ap-air.pcapng"]).scenario().plan()
+    of_name = {"near": "10.0.0.1", "far": "10.0.0.2", "old": "10.0.0.3", "older": "10.0.0.4"}
+    seen = observe([folder / "ap-air.pcapng"])
+    order = list(seen.stations)
+    for number, each in enumerate(scenario.plan()["bss"]["stations"]):
+        address = "02:00:" + bytes(map(int, of_name[each["label"]].split("."))).hex(":")
+        back = made["bss"]["stations"][order.index(address)]
+        assert (back["mcs"], back["mcs_down"]) == (each["mcs"], each["mcs_down"] or each["mcs"])
+        assert (back["phy"] or {}).get("name") == (each["phy"] or {}).get("name")
+        rates = results.stations.filter(station=each["label"])
+        found = seen.stations[address]
+        for way, rate in (("down", found.down), ("up", found.up)):
+            [own] = rates.filter(direction=way)["link_rate_mbps"].to_list()
+            assert rate or (each["label"], way) == ("older", "up")  # which sends nothing
+            assert not rate or rate.value.mbps == pytest.approx(own, abs=0.01), number
+
+
+def test_encrypted_frames_count_by_their_length(run: tuple[Scenario, Any, Path], tmp_path: Path) -> None:
+    scenario, _, _ = run
+    scenario.run(seeds=1, traces=Traces(tmp_path, full_frames=True))
+    path = tmp_path / "encrypted.pcap"
+    with (tmp_path / "seed-1" / "ap-air.pcapng").open("rb") as plain, path.open("wb") as file:
+        writer = dpkt.pcap.Writer(file, linktype=capture.RADIOTAP)
+        for at, record in dpkt.pcapng.Reader(plain):
+            start = struct.unpack_from("<H", record, 2)[0]
+            protected = record[: start + 1] + bytes([record[start + 1] | 0x40]) + record[start + 2 :]
+            writer.writepkt(protected if record[start] & 0x0C == 0x08 else record, ts=at)
+    made = imported([path])
+    plain_made = imported([tmp_path / "seed-1" / "ap-air.pcapng"])
+    directions = [
+        {
+            (table.keys["station"].value, table.keys["direction"].value)
+            for table in each.tables
+            if table.header == "[[flows]]"
+        }
+        for each in (made, plain_made)
+    ]
+    assert directions[0] == directions[1] - {("station-1", "up")}  # the ping is below the least rate
+
+
+def test_payload_is_counted_once_whatever_is_sent_again() -> None:
+    way = Way()
+    for sequence in (2**32 - 1000, 0, 2**32 - 1000, 1000, 0, 1000, 2000):
+        way.data(0.0, sequence, 1000)
+    assert way.payload_bytes == 4000
+    way.data(0.0, 2**31, 1000)  # damage
+    assert way.payload_bytes == 4000
+
+
+RADIOTAP = {
+    "54 Mbps": ("00000a000400000000006c00", None),
+    "HT MCS 12, short": (
+        struct.pack("<BBHI", 0, 0, 11, 1 << 19).hex() + "1f040c",
+        Bitrate(86.67, "802.11n", 12, 2, 20, 400),
+    ),
+    "VHT 9, 80 MHz, 2": (
+        struct.pack("<BBHIHBBBBBBBBH", 0, 0, 20, 1 << 21, 0x45, 4, 4, 0x92, 0, 0, 0, 0, 0, 0).hex(),
+        Bitrate(866.67, "802.11ac", 9, 2, 80, 400),
+    ),
+    "HE 11, 40 MHz, 1": (
+        struct.pack("<BBHI6H", 0, 0, 20, 1 << 23, 0x42E0, 2, 11 << 8, 0, 1, 1).hex(),
+        Bitrate(286.76, "802.11ax", 11, 1, 40, 800),
+    ),
+}
+DATA_FRAME = "0801" + "0000" + "020000000000" + "020000000001" + "020000000002" + "0000"
+
+
+@pytest.mark.parametrize("name", list(RADIOTAP)[1:])
+def test_a_mode_of_radiotap_is_read(name: str) -> None:
+    header, mode = RADIOTAP[name]
+    found = frame(bytes.fromhex(header + DATA_FRAME), True)
+    assert found
+    assert mode
+    assert found.rate
+    assert (found.station, found.bssid, found.is_up) == ("02:00:00:00:00:01", "02:00:00:00:00:00", True)
+    assert found.rate.mbps == pytest.approx(mode.mbps, abs=0.01)
+    assert Bitrate(mode.mbps, *list(vars(found.rate).values())[1:]) == mode
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Short captures, by name."""
+    folder = tmp_path_factory.mktemp("small")
+    Scenario.from_settings(CELL | {"run": {"warmup_s": 0, "duration_s": 0.3}}).run(seeds=1, traces=Traces(folder))
+    found = {name: (folder / "seed-1" / f"{name}.pcapng").read_bytes()[:60_000] for name in ("ap-air", "ap-wire")}
+    for name, link in (("ap-air", capture.RADIOTAP), ("ap-wire", capture.ETHERNET)):
+        path = folder / f"{name}.pcap"
+        with (folder / "seed-1" / f"{name}.pcapng").open("rb") as file, path.open("wb") as out:
+            writer = dpkt.pcap.Writer(out, linktype=link)
+            for number, (at, record) in enumerate(dpkt.pcapng.Reader(file)):
+                if number < 300:
+                    writer.writepkt(record, ts=at)
+        found[f"{name}.pcap"] = path.read_bytes()
+    return found
+
+
+@pytest.mark.parametrize("name", ["ap-air", "ap-wire", "ap-air.pcap", "ap-wire.pcap"])
+def test_a_damaged_capture_gives_a_scenario_or_an_error_that_names_it(
+    name: str, small: dict[str, bytes], tmp_path: Path
+) -> None:
+    path, accepted = tmp_path / "x.pcap", 0
+    for seed in range(DAMAGED):
+        path.write_bytes(small[name][:4] + damaged(small[name][4:], seed))
+        accepted += check_damaged(path)
+    assert accepted < DAMAGED
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2**20  # KiB
+
+
+WRONG = [
+    (b"\xd4\xc3\xb2\xa1", "is no capture"),
+    (struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 147), "link type: 147 is not allowed"),
+    (struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1), "none of its 0 records is a packet of a station"),
+    (
+        struct.pack("<IHHiIIIIIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1, 0, 0, 2**32 - 1, 2**32 - 1),
+        "record 1 is damaged: a block has 4294967295 bytes",
+    ),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), WRONG)
+def test_an_error_names_record_and_reason(content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "x.pcap").write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        imported([tmp_path / "x.pcap"])
+
+
+def test_memory_does_not_grow_with_the_capture(small: dict[str, bytes], tmp_path: Path) -> None:
+    packed, path = small["ap-wire.pcap"], tmp_path / "x.pcap"
+    with path.open("wb") as file:
+        file.write(packed[:24])
+        for _ in range(300):
+            file.write(packed[24:])
+    assert path.stat().st_size > 5e6
+    observe([path])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    capture.read_into(Observed(), str(path), path)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4_000  # KiB
+
+
+def test_gzip_is_no_capture(small: dict[str, bytes], tmp_path: Path) -> None:
+    (tmp_path / "x.pcap.gz").write_bytes(gzip.compress(small["ap-wire.pcap"]))
+    with pytest.raises(InputError, match="is no JSON"):
+        imported([tmp_path / "x.pcap.gz"])
+
+
+def test_without_dpkt_an_error_says_what_to_install(
+    small: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "dpkt", None)
+    (tmp_path / "x.pcap").write_bytes(small["ap-wire.pcap"])
+    with pytest.raises(InputError, match=re.escape("captures need the package dpkt: pip install 'wifair[capture]'")):
+        imported([tmp_path / "x.pcap"])
