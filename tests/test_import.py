@@ -18,9 +18,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from wifair import Scenario, load
 from wifair.errors import InputError
-from wifair.observed import Names, bitrate, document, imported, loads, observe
+from wifair.observed import Names, bitrate, document, imported, loads, observe, tables
 from wifair.observed.as_ap import mode_of, write
 from wifair.observed.bitrate import GENERATIONS, PHYS, Bitrate
+from wifair.observed.collisions import Collisions, simulated
 from wifair.observed.network import Counters, Observed, Station, read
 from wifair.observed.written import text
 
@@ -216,6 +217,67 @@ def test_the_band_follows_from_the_frequency(tmp_path: Path) -> None:
         survey = f"Survey data from wlan0\n\tfrequency:\t\t\t{mhz} MHz [in use]\n"
         rate = "143.4 MBit/s HE-MCS 11 HE-NSS 1 HE-GI 0 HE-DCM 0"
         assert imported_text(tmp_path, station(1, **BUSY, tx_bitrate=rate), survey)["phy"]["band_ghz"] == band
+
+
+def test_a_configuration_of_hostapd_gives_phy_band_and_width() -> None:
+    seen = observe([DATA / "hostapd.txt"])
+    assert (value(seen.generation), value(seen.band_ghz), value(seen.frequency_mhz)) == ("802.11ax", 5, 5180)
+    assert value(seen.width_mhz) == 80
+
+
+HOSTAPD = [
+    ("hw_mode=g\nchannel=11\nieee80211n=1\nht_capab=[HT40-]\n", ("802.11n", 2.4, 2462, 40)),
+    ("hw_mode=g\nchannel=14\n", ("802.11g", 2.4, 2484, None)),
+    ("hw_mode=a\nchannel=0\nieee80211ac=1\nvht_oper_chwidth=2\n", ("802.11ac", 5, None, 160)),
+    ("hw_mode=a\nop_class=134\nchannel=1\nieee80211be=1\neht_oper_chwidth=9\n", ("802.11be", 6, 5955, 320)),
+    ("hw_mode=a\nchannel=36\nieee80211ac=0\n", ("802.11a", 5, 5180, None)),
+]
+
+
+@pytest.mark.parametrize(("content", "found"), HOSTAPD)
+def test_band_channel_and_width_of_hostapd(content: str, found: tuple[Any, ...], tmp_path: Path) -> None:
+    (tmp_path / "x").write_text(content)
+    seen = observe([tmp_path / "x"])
+    assert tuple(map(value, (seen.generation, seen.band_ghz, seen.frequency_mhz, seen.width_mhz))) == found
+
+
+def value(found: Any) -> Any:
+    """The value without its origin."""
+    return found and found.value
+
+
+def test_of_two_radios_of_openwrt_the_one_in_the_band_of_the_survey_counts() -> None:
+    seen = observe([DATA / "survey.txt", DATA / "uci.txt"])
+    assert (value(seen.generation), value(seen.band_ghz), value(seen.width_mhz)) == ("802.11ax", 5, 80)
+    with pytest.raises(InputError, match="2 radios could be meant"):
+        observe([DATA / "uci.txt"])
+
+
+def test_the_newest_phy_is_that_of_the_configuration_unless_a_station_has_a_newer_one(tmp_path: Path) -> None:
+    old = station(1, **BUSY, tx_bitrate="65.0 MBit/s MCS 7")
+    assert imported_text(tmp_path, old, (DATA / "hostapd.txt").read_text())["phy"]["name"] == "802.11ax"
+    newer = station(1, **BUSY, tx_bitrate="172.1 MBit/s EHT-MCS 13 EHT-NSS 1 EHT-GI 0")
+    assert imported_text(tmp_path, newer, (DATA / "hostapd.txt").read_text())["phy"]["name"] == "802.11be"
+
+
+@pytest.mark.parametrize("name", ["hwsim-txq.txt", "hwsim-aqm.txt"])
+def test_the_kernel_shows_its_queues_and_their_limit(name: str) -> None:
+    found, _ = scenario_of("station.txt", name)
+    assert (found["ap"]["scheme"], found["ap"]["limit_packets"]) == ("mac80211", 8192)
+    Scenario.from_settings(found)
+
+
+def test_clients_of_openwrt_are_stations() -> None:
+    found, _ = scenario_of("ubus.txt", "hostapd.txt")
+    rates = [(each["mcs"], each["mcs_down"]) for each in found["stations"]]
+    assert rates == [(7, 8), (0, 3)]
+    assert [(flow["direction"], "application" in flow) for flow in found["flows"]] == [("down", False), ("up", False)]
+
+
+def test_a_dump_with_a_time_counts_before_one_without() -> None:
+    alone = scenario_of("station.txt")[0]
+    for names in (("ubus.txt", "station.txt"), ("station.txt", "ubus.txt")):
+        assert [flow["name"] for flow in scenario_of(*names)[0]["flows"]] == [flow["name"] for flow in alone["flows"]]
 
 
 def test_a_list_of_stations_gives_their_links_and_traffic() -> None:
@@ -422,6 +484,17 @@ WRONG = [
     ("Survey data from wlan0\n\tfrequency:\t5180 MHz\n", "no channel is marked"),
     ("Survey data from wlan0\n\tfrequency:\tmuch\n", ":2: frequency: 'much' is not allowed"),
     ("Interface wlan0\n\tchannel 36\n", ":2: channel: 'channel 36' is not allowed"),
+    ("hw_mode=x\n", ":1: hw_mode: 'x' is not allowed; allowed here: a, g, b"),
+    ("hw_mode=a\nchannel=999\n", ":2: channel: '999' is not allowed; allowed here: 1 to 177 at 5 GHz, 0 or auto"),
+    ("hw_mode=a\nieee80211n=yes\n", ":2: ieee80211n: 'yes' is not allowed; allowed here: 0 or 1"),
+    ("config wifi-device a\n option band 7g\n", ":2: band: '7g' is not allowed; allowed here: 2g, 5g, 6g"),
+    ("config wifi-device a\n option htmode HE7\n", ":2: htmode: 'HE7' is not allowed"),
+    ("config wifi-device 'a\n", ":1: line: .* is not allowed; allowed here: words of UCI"),
+    ("Packet limit:\t\tx pkts\n", ":1: Packet limit: 'x' is not allowed; allowed here: a whole number"),
+    ("access name value\n", "has no limit"),
+    ('{"freq": 5180}', "clients: has no station"),
+    ('{"freq": "x", "clients": {"a": 1}}', "freq: 'x' is not allowed; allowed here: a whole number from 1000 to 10000"),
+    ('{"freq": 5180, "clients": {"a": 1}}', "clients: 'a' is not allowed; allowed here: a MAC address"),
     ("name,rate\nx,1\n", ":1: column: 'rate' is not allowed; allowed here: .*; did you mean rate_mbps?"),
     (
         "name,rate_mbps\nx,fast\n",
@@ -539,12 +612,27 @@ def check_damaged(path: Path, *others: Path) -> bool:
     return False
 
 
+def simulated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Simulates each plan once, since many damaged files give the same one."""
+    found: dict[str, Collisions] = {}
+
+    def cached(scenario: Scenario) -> Collisions:
+        if scenario.plan_json not in found:
+            found[scenario.plan_json] = simulated(scenario)
+        return found[scenario.plan_json]
+
+    monkeypatch.setattr(tables, "simulated", cached)
+
+
 UNPACKED: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress}
 PACKED: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_a_damaged_file_gives_a_scenario_or_an_error_that_names_it(path: Path, tmp_path: Path) -> None:
+def test_a_damaged_file_gives_a_scenario_or_an_error_that_names_it(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulated_once(monkeypatch)
     whole = path.read_bytes()
     inner = UNPACKED.get(path.suffix, bytes)(whole)
     others = [DATA / "station.txt"] if "station" not in path.stem and path.suffix == ".txt" else []

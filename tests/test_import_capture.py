@@ -12,7 +12,7 @@ from typing import Any
 
 import dpkt  # type: ignore[import-untyped]
 import pytest
-from test_import import DAMAGED, check_damaged, damaged
+from test_import import DAMAGED, check_damaged, damaged, simulated_once
 from wifair import Scenario, Traces
 from wifair.errors import InputError
 from wifair.observed import capture, imported, observe
@@ -176,8 +176,9 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("name", ["ap-air", "ap-wire", "ap-air.pcap", "ap-wire.pcap"])
 def test_a_damaged_capture_gives_a_scenario_or_an_error_that_names_it(
-    name: str, small: dict[str, bytes], tmp_path: Path
+    name: str, small: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    simulated_once(monkeypatch)
     path, accepted = tmp_path / "x.pcap", 0
     for seed in range(DAMAGED):
         path.write_bytes(small[name][:4] + damaged(small[name][4:], seed))

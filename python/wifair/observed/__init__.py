@@ -8,6 +8,9 @@ bitrate.py                bit rates as iw prints them
 lines.py                  lines of a file with their place, for errors
 readers.py                the list of readers
 station_dump.py, survey_dump.py, interface.py  output of iw
+queues.py                 limits of mac80211's queues
+ubus_clients.py           stations of OpenWrt
+hostapd.py, uci.py, configuration.py  PHY and channel from configurations
 stations_csv.py           a list of stations
 flent_file.py             a data file of flent
 capture.py, radio_header.py, conversations.py  pcap and pcapng, with radiotap and 802.11 headers

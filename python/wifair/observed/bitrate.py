@@ -12,6 +12,8 @@ from dataclasses import dataclass
 PHYS = {"": ("802.11n", 31, 40), "VHT": ("802.11ac", 9, 160), "HE": ("802.11ax", 11, 160), "EHT": ("802.11be", 13, 320)}
 # Oldest first.
 GENERATIONS = ("802.11b", "802.11g", "802.11a", "802.11n", "802.11ac", "802.11ax", "802.11be")
+# In place of the generation of a rate whose mode is unknown, as in a list of stations.
+ANY = "any"
 DSSS_MBPS = (1, 2, 5.5, 11)
 OFDM_MBPS = (6, 9, 12, 18, 24, 36, 48, 54)
 # Guard intervals in ns by iw's number after HE-GI and EHT-GI (nl80211_he_gi).
@@ -34,7 +36,7 @@ _WIDTH = re.compile(r"(?:^| )(\d{1,3}|80P80)MHz(?= |$)", re.ASCII)
 class Bitrate:
     """A rate with its mode. Before 802.11n `mcs` is None, and `generation` is empty: it depends on the band.
 
-    The generation of a rate without a mode, as in a list of stations, is "any".
+    The generation of a rate whose mode is unknown is `ANY`.
     """
 
     mbps: float

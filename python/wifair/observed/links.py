@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from typing import Any
 
 from wifair.errors import ScenarioError
-from wifair.observed.bitrate import DSSS_MBPS, GENERATIONS, OFDM_MBPS, Bitrate, mbps
+from wifair.observed.bitrate import ANY, DSSS_MBPS, GENERATIONS, OFDM_MBPS, Bitrate, mbps
 from wifair.observed.network import Observed, Station, Value, assumed, unknown
 from wifair.population import radio
 from wifair.scenario.scenario import Scenario
@@ -38,6 +38,8 @@ class Links:
     def band(self) -> Value[float]:
         """The band in GHz, from the frequency."""
         found = self.observed.frequency_mhz
+        if not found and self.observed.band_ghz:
+            return self.observed.band_ghz
         if not found:
             return unknown(BAND_GHZ, "no file names the frequency")
         return found.of(2.4 if found.value < 3000 else 5 if found.value < 5925 else 6)
@@ -49,14 +51,18 @@ class Links:
         for key, station in self.observed.stations.items():
             rates = [self._in_band(rate) for rate in (station.down, station.up) if rate]
             modern = [rate for rate in rates if rate.value.has_mcs]
-            found[key] = modern or rates
+            nominal = [rate for rate in rates if rate.value.generation == ANY]
+            found[key] = modern or nominal or rates
         return found
 
     @cached_property
     def generation(self) -> Value[str]:
-        """The newest PHY of all stations."""
-        every = [self._generation(rates) for rates in self.rates.values() if rates]
-        names = [name for name in every if name != "any"]
+        """The PHY of the configuration, else the newest PHY of all stations."""
+        given = self.observed.generation
+        every = [rates for rates in self.rates.values() if rates and rates[0].value.generation != ANY]
+        names = [self._generation(rates) for rates in every]
+        if given and all(GENERATIONS.index(name) <= GENERATIONS.index(given.value) for name in names):
+            return given
         if not names:
             return unknown(GENERATION, "no station has a rate with an MCS")
         return assumed(max(names, key=GENERATIONS.index), "the newest PHY among the stations' rates")
@@ -76,7 +82,7 @@ class Links:
             return given
         if widest:
             return assumed(widest, "the widest among the stations' rates")
-        nominal = [rate.value.mbps for rates in self.rates.values() for rate in rates if rate.value.generation == "any"]
+        nominal = [rate.value.mbps for rates in self.rates.values() for rate in rates if rate.value.generation == ANY]
         top = radio.MCS_COUNT[self.generation.value] - 1 if self.is_modern else 0
         for mhz in (20, 40, 80, 160) if nominal and self.is_modern else ():
             if mbps(self.generation.value, top, STREAMS, mhz, INTERVAL_NS) >= max(nominal):
@@ -119,7 +125,7 @@ class Links:
         rates = self.rates[station.key]
         if rates and all(rate.value.has_mcs for rate in rates):
             return self._modern(station, rates)
-        if rates and all(rate.value.generation == "any" for rate in rates) and self.is_modern:
+        if rates and all(rate.value.generation == ANY for rate in rates) and self.is_modern:
             return self._nominal(station, rates)
         if rates:
             return self._legacy(station, rates)
@@ -183,14 +189,14 @@ class Links:
     def _nominal(self, station: Station, rates: list[Value[Bitrate]]) -> Keys:
         mode = self._bss_mode()
         down, up = (self._nearest(rate or rates[0], mode) for rate in (station.down, station.up))
-        what = f"{rates[0].what}, the nearest mode"
-        return self._indices(assumed(down.value, what), assumed(up.value, what), mode, {})
+        down, up = (assumed(each.value, f"{each.what}, the nearest mode") for each in (down, up))
+        return self._indices(down, up, mode, {})
 
     def _bss_mode(self) -> Bitrate:
         return Bitrate(0, self.generation.value, 0, self.streams.value, self.width.value, self.interval.value)
 
     def _legacy(self, station: Station, rates: list[Value[Bitrate]]) -> Keys:
-        generation = self._generation(rates)
+        generation = self.generation.value if rates[0].value.generation == ANY else self._generation(rates)
         known: tuple[float, ...] = DSSS_MBPS if generation == "802.11b" else OFDM_MBPS
         keys: Keys = {}
         if generation != self.generation.value:
@@ -228,11 +234,11 @@ class Links:
         )
 
     def _generation(self, rates: list[Value[Bitrate]]) -> str:
+        """The generation of a station whose rates have their modes, or are from before 802.11n."""
         modes = [rate.value for rate in rates]
-        if any(mode.generation for mode in modes):
-            return max(
-                (mode.generation for mode in modes), key=lambda name: [*GENERATIONS, "any"].index(name) if name else -1
-            )
+        names = [mode.generation for mode in modes if mode.generation]
+        if names:
+            return max(names, key=GENERATIONS.index)
         if self.band.value != 2.4 or self.band.origin == "unknown":
             return "802.11a" if any(mode.mbps in OFDM_MBPS for mode in modes) else "802.11b"
         return "802.11g" if any(mode.mbps in OFDM_MBPS for mode in modes) else "802.11b"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, Literal, TypeVar
 
-from wifair.observed.bitrate import Bitrate
+from wifair.observed.bitrate import ANY, Bitrate
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -64,6 +64,14 @@ class Counters:
     down_airtime_us: Value[int] | None = None
     up_airtime_us: Value[int] | None = None
 
+    def then(self, later: Counters) -> Counters:
+        """What is known with the counters of a later file. Of files of different kinds, the counters with a time."""
+        if self == Counters() or later == Counters():
+            return later if self == Counters() else self
+        if (self.elapsed_s is None) != (later.elapsed_s is None):
+            return later if later.elapsed_s else self
+        return later.since(self) or later
+
     def since(self, before: Counters) -> Counters | None:
         """What was counted between two dumps; None if a counter has decreased, as after a new association."""
         found: dict[str, Value[Any] | None] = {}
@@ -106,18 +114,24 @@ class Station:
 
     def merged(self, later: Station) -> Station:
         """The station with what a later file has of it. If both have counters, what was counted between the two files."""
-        between = later.counters.since(self.counters) if later.counters != Counters() else self.counters
         return replace(
             self,
             name=later.name or self.name,
-            down=later.down or self.down,
-            up=later.up or self.up,
+            down=_more_exact(self.down, later.down),
+            up=_more_exact(self.up, later.up),
             signal_dbm=later.signal_dbm or self.signal_dbm,
-            counters=later.counters if self.counters == Counters() or between is None else between,
+            counters=self.counters.then(later.counters),
             down_mbps=later.down_mbps or self.down_mbps,
             up_mbps=later.up_mbps or self.up_mbps,
             traffic=self.traffic + later.traffic,
         )
+
+
+def _more_exact(one: Value[Bitrate] | None, two: Value[Bitrate] | None) -> Value[Bitrate] | None:
+    """The later rate, but not one without a mode instead of one with a mode."""
+    if not one or not two:
+        return two or one
+    return one if two.value.generation == ANY and one.value.generation != ANY else two
 
 
 @dataclass(frozen=True)
@@ -137,6 +151,9 @@ class Observed:
     stations: dict[str, Station] = field(default_factory=dict)
     frequency_mhz: Value[int] | None = None
     width_mhz: Value[int] | None = None
+    # By the configuration of the access point.
+    band_ghz: Value[float] | None = None
+    generation: Value[str] | None = None
     survey: Survey | None = None
     # Traffic of a station that the file does not name.
     traffic: list[Traffic] = field(default_factory=list)

@@ -8,11 +8,31 @@ from types import ModuleType
 
 from wifair.errors import InputError
 from wifair.files import read_bytes, read_text, unreadable
-from wifair.observed import capture, flent_file, interface, station_dump, stations_csv, survey_dump
+from wifair.observed import (
+    capture,
+    flent_file,
+    hostapd,
+    interface,
+    queues,
+    station_dump,
+    stations_csv,
+    survey_dump,
+    ubus_clients,
+    uci,
+)
 from wifair.observed.network import Observed
 
 # Each has NAME, `recognises(head)` of the beginning, and `read_into(observed, file, content)`: of texts, and of bytes.
-TEXTS: tuple[ModuleType, ...] = (station_dump, survey_dump, interface, stations_csv)
+TEXTS: tuple[ModuleType, ...] = (
+    station_dump,
+    survey_dump,
+    interface,
+    queues,
+    ubus_clients,
+    uci,
+    hostapd,
+    stations_csv,
+)
 BINARIES: tuple[ModuleType, ...] = (flent_file,)
 HEAD = 4096
 # Captures are read record by record.

@@ -19,7 +19,7 @@ from typing import Any
 
 from wifair.errors import InputError
 from wifair.keys import nearest
-from wifair.observed.bitrate import Bitrate
+from wifair.observed.bitrate import ANY, Bitrate
 from wifair.observed.lines import SHOWN, Line
 from wifair.observed.network import Direction, Observed, Station, Traffic, Value, read
 
@@ -96,8 +96,8 @@ def _add(observed: Observed, line: Line, columns: list[str], row: list[str]) -> 
             name,
             line.place,
             name=name,
-            up=up.of(Bitrate(up.value, "any")) if up else None,
-            down=down.of(Bitrate(down.value, "any")) if down else None,
+            up=up.of(Bitrate(up.value, ANY)) if up else None,
+            down=down.of(Bitrate(down.value, ANY)) if down else None,
             signal_dbm=number("signal_dbm", -128, 0, "dBm"),
             down_mbps=number("down_mbps", 0, MOST_MBPS, "Mbps"),
             up_mbps=number("up_mbps", 0, MOST_MBPS, "Mbps"),
