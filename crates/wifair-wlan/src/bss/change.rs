@@ -82,13 +82,6 @@ impl Bss {
         if let Some(rates) = frame_error_rate {
             channel.set_error_rates(station, rates);
         }
-        channel.set_track(
-            station,
-            *position_m,
-            *velocity_m_per_s,
-            self.exchanges.modes.of(station),
-            &self.exchanges.phy,
-            now,
-        );
+        channel.set_track(station, *position_m, *velocity_m_per_s, now);
     }
 }

@@ -12,8 +12,8 @@ use wifair_core::{Rng, StationId, Time};
 
 use crate::exchange::Collider;
 use crate::node::{LinkId, Node};
+use crate::phy::Mode;
 use crate::phy::timing::{ACK_BYTES, BssTiming};
-use crate::phy::{Mode, Modes};
 use radio::{Radio, Track};
 
 /// Channel errors of a BSS that has any.
@@ -83,8 +83,6 @@ impl Channel {
         station: StationId,
         position_m: Option<[f64; 2]>,
         velocity_m_per_s: Option<[f64; 2]>,
-        modes: &Modes,
-        timing: &BssTiming,
         now: Time,
     ) {
         if position_m.is_none() && velocity_m_per_s.is_none() {
@@ -101,9 +99,7 @@ impl Channel {
             Some(radio) => radio.set_track(track),
             None => {
                 let rng = self.fading_streams[station.index()].clone();
-                let responses = timing.control_frames.iter().map(|control| control.ack.mode);
-                let usable = modes.iter().map(|on_air| on_air.mode).chain(responses);
-                *radio = Some(Radio::new(track, self.ap_m, &self.spec, usable, rng));
+                *radio = Some(Radio::new(track, self.ap_m, &self.spec, rng));
             }
         }
     }

@@ -103,7 +103,7 @@ pub(super) struct Radio {
     position_m: [f64; 2],
     snr_db: f64,
     fading: Option<Fading>,
-    /// [`ln_byte_survival`] by mode of data frames and MAC ACKs.
+    /// [`ln_byte_survival`] of the modes that were asked for in the interval.
     ln_byte_survival: Vec<(Mode, f64)>,
 }
 
@@ -134,13 +134,7 @@ impl Fading {
 }
 
 impl Radio {
-    pub(super) fn new(
-        track: Track,
-        ap_m: [f64; 2],
-        spec: &ChannelSpec,
-        modes: impl Iterator<Item = Mode>,
-        rng: Rng,
-    ) -> Radio {
+    pub(super) fn new(track: Track, ap_m: [f64; 2], spec: &ChannelSpec, rng: Rng) -> Radio {
         let fading = spec.fading.as_ref().map(|fading| Fading {
             rng,
             correlation: libm::exp(-spec.update_interval_s / fading.coherence_time_s),
@@ -148,8 +142,15 @@ impl Radio {
             value_db: 0.0,
             drawn: 0,
         });
-        let ln_byte_survival = modes.map(|mode| (mode, 0.0)).collect();
-        Radio { track, ap_m, interval: None, position_m: [0.0; 2], snr_db: 0.0, fading, ln_byte_survival }
+        Radio {
+            track,
+            ap_m,
+            interval: None,
+            position_m: [0.0; 2],
+            snr_db: 0.0,
+            fading,
+            ln_byte_survival: Vec::new(),
+        }
     }
 
     /// Moves the station to another track from `now` on.
@@ -161,8 +162,14 @@ impl Radio {
     /// Probability that a frame of `bytes` in `mode` cannot be decoded.
     pub(super) fn frame_error_rate(&mut self, mode: &Mode, bytes: u32, now: Time, spec: &ChannelSpec) -> f64 {
         self.look(now, spec);
-        let of_mode = self.ln_byte_survival.iter().find(|(other, _)| other == mode);
-        let (_, ln_byte_survival) = of_mode.expect("the link has the modes that it uses");
+        let ln_byte_survival = match self.ln_byte_survival.iter().find(|(other, _)| other == mode) {
+            Some(&(_, known)) => known,
+            None => {
+                let of_mode = ln_byte_survival(mode, libm::pow(10.0, self.snr_db / 10.0));
+                self.ln_byte_survival.push((*mode, of_mode));
+                of_mode
+            }
+        };
         -libm::expm1(f64::from(bytes) * ln_byte_survival)
     }
 
@@ -176,10 +183,7 @@ impl Radio {
         self.position_m = self.track.at(now);
         let fading_db = self.fading.as_mut().map_or(0.0, |fading| fading.at(interval));
         self.snr_db = spec.snr_db(distance_m(self.position_m, self.ap_m)) + fading_db;
-        let snr = libm::pow(10.0, self.snr_db / 10.0);
-        for (mode, survival) in &mut self.ln_byte_survival {
-            *survival = ln_byte_survival(mode, snr);
-        }
+        self.ln_byte_survival.clear();
     }
 
     /// Signal-to-noise ratio in dB of this station at the AP, and of the AP at this station, at the last sample.

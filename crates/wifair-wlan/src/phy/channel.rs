@@ -113,14 +113,42 @@ pub(super) struct Setting {
     pub guard_interval_ns: u16,
 }
 
+impl Setting {
+    /// The settings of the link's groups of modes: its own, then each other with at most its width and number of streams and, if its
+    /// guard interval is 400 ns, with one of 800 ns. The narrowest width is first, then the longer guard interval, then fewer streams.
+    fn groups(self, widths_mhz: &[u16]) -> Vec<Setting> {
+        let guard_intervals_ns =
+            if self.guard_interval_ns == 400 { vec![800, 400] } else { vec![self.guard_interval_ns] };
+        let mut groups = vec![self];
+        for &width_mhz in widths_mhz.iter().filter(|&&width_mhz| width_mhz <= self.width_mhz) {
+            for &guard_interval_ns in &guard_intervals_ns {
+                groups.extend((1..=self.streams).map(|streams| Setting {
+                    width_mhz,
+                    guard_interval_ns,
+                    streams,
+                    ..self
+                }));
+            }
+        }
+        groups.pop(); // the link's own is the last
+        groups
+    }
+}
+
 impl Capabilities {
-    /// Determines the setting of a link. `path` is the key of the PHY in the plan.
-    pub(super) fn setting(
+    /// The settings of a link's groups of modes, its own first. `path` is the key of the PHY in the plan.
+    pub(super) fn settings(
         &self,
         link: &LinkKeys,
         requested: &Requested,
         path: &str,
-    ) -> Result<Setting, SpecError> {
+    ) -> Result<Vec<Setting>, SpecError> {
+        let setting = self.setting(link, requested, path)?;
+        Ok(setting.groups((self.widths_mhz)(setting.band)))
+    }
+
+    /// Determines the setting of a link. `path` is the key of the PHY in the plan.
+    fn setting(&self, link: &LinkKeys, requested: &Requested, path: &str) -> Result<Setting, SpecError> {
         let supported = requested.supported;
         let widest =
             *(self.widths_mhz)(supported.band).last().expect("a PHY of another band is refused before");

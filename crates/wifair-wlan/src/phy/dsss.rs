@@ -61,12 +61,12 @@ impl Phy for Spec {
         *self == Spec::default()
     }
 
-    fn modes(&self, requested: &Requested, path: &str) -> Result<Vec<OnAir>, SpecError> {
+    fn modes(&self, requested: &Requested, path: &str) -> Result<Vec<Vec<OnAir>>, SpecError> {
         let plcp = check::micros(path, "plcp_us", self.plcp_us.unwrap_or(requested.supported.preamble.us()))?;
         let on_air = |kbps| {
             let mode = Mode::before_ht(Format::Dsss, kbps);
             OnAir::new(mode, 0, kbps / 500, Time::from_us(1), plcp, Time::ZERO)
         };
-        Ok([1_000, 2_000, 5_500, 11_000].map(on_air).to_vec())
+        Ok(vec![[1_000, 2_000, 5_500, 11_000].map(on_air).to_vec()])
     }
 }

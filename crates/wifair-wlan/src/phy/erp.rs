@@ -65,10 +65,10 @@ impl Phy for Spec {
         Characteristics { slot_us, ..Characteristics::of_ofdm(Band::Ghz2_4) }
     }
 
-    fn modes(&self, _wish: &Requested, path: &str) -> Result<Vec<OnAir>, SpecError> {
+    fn modes(&self, _wish: &Requested, path: &str) -> Result<Vec<Vec<OnAir>>, SpecError> {
         let us = |key, given: Option<f64>, default| check::micros(path, key, given.unwrap_or(default));
         let plcp = us("plcp_us", self.plcp_us, ofdm::PREAMBLE_US)?;
-        Ok(ofdm::modes(plcp, us("signal_extension_us", self.signal_extension_us, 6.0)?))
+        Ok(vec![ofdm::modes(plcp, us("signal_extension_us", self.signal_extension_us, 6.0)?)])
     }
 
     fn protection(&self) -> Option<&ProtectionKeys> {

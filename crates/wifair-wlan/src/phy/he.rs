@@ -134,9 +134,9 @@ impl Phy for Spec {
         *self == Spec { he_ltf, packet_extension_us, link: self.link.clone(), ..Spec::default() }
     }
 
-    fn modes(&self, requested: &Requested, path: &str) -> Result<Vec<OnAir>, SpecError> {
-        let setting = ABILITIES.setting(&self.link, requested, path)?;
-        let ltfs: &[HeLtf] = match setting.guard_interval_ns {
+    fn modes(&self, requested: &Requested, path: &str) -> Result<Vec<Vec<OnAir>>, SpecError> {
+        let settings = ABILITIES.settings(&self.link, requested, path)?;
+        let ltfs: &[HeLtf] = match settings[0].guard_interval_ns {
             800 => &[HeLtf::Half, HeLtf::Quarter, HeLtf::Whole],
             1_600 => &[HeLtf::Half],
             _ => &[HeLtf::Whole],
@@ -152,7 +152,7 @@ impl Phy for Spec {
             padding_us: self.packet_extension_us,
             coding: self.link.coding,
         };
-        single_user.modes(&setting, path)
+        settings.iter().map(|setting| single_user.modes(setting, path)).collect()
     }
 }
 

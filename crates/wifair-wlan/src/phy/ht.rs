@@ -83,11 +83,13 @@ impl Phy for Spec {
         *self == Spec { link: self.link.clone(), ..Spec::default() }
     }
 
-    fn modes(&self, requested: &Requested, path: &str) -> Result<Vec<OnAir>, SpecError> {
-        let setting = ABILITIES.setting(&self.link, requested, path)?;
+    fn modes(&self, requested: &Requested, path: &str) -> Result<Vec<Vec<OnAir>>, SpecError> {
         let ldpc = self.link.coding == Some(Coding::Ldpc);
-        let first = 8 * (setting.streams - 1);
-        Ok((first..first + 8).map(|mcs| mode(&setting, mcs, ldpc)).collect())
+        let of = |setting: &Setting| {
+            let first = 8 * (setting.streams - 1);
+            (first..first + 8).map(|mcs| mode(setting, mcs, ldpc)).collect()
+        };
+        Ok(ABILITIES.settings(&self.link, requested, path)?.iter().map(of).collect())
     }
 }
 

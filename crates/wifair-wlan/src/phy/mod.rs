@@ -126,7 +126,7 @@ impl PhySpec {
             return Err(SpecError::new(format!("{}.mcs", station.path), mcs, allowed));
         }
         let requested = Requested { supported, streams: station.streams.or(implied), path: station.path };
-        Ok(Modes::new(own.phy().modes(&requested, &path)?))
+        Ok(Modes::of_groups(own.phy().modes(&requested, &path)?))
     }
 
     /// Checks that a station with PHY `own` can be in a BSS with this one.

@@ -125,9 +125,9 @@ impl Mode {
     }
 }
 
-/// A mode of [`Modes`], counted from the slowest.
+/// A mode of [`Modes`]. The link's own modes are counted from the slowest; the others follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RateIndex(pub u8);
+pub struct RateIndex(pub u16);
 
 /// Durations of a mode's PPDUs and of the frames that go with them.
 #[derive(Clone, Copy, Debug)]
@@ -285,35 +285,63 @@ impl OnAir {
     }
 }
 
-/// The modes that a link may use, the slowest first.
+/// The modes that a link may use.
+///
+/// The link's *own* modes have its width, number of streams and guard interval; a scenario names one of them. From 802.11n on, other
+/// groups of narrower widths, fewer streams and a longer guard interval follow, for rate adaptations that descend to them
+/// (`docs/medium.md`, section 2.1).
 #[derive(Clone, Debug)]
-pub struct Modes(Vec<Arc<OnAir>>);
+pub struct Modes {
+    /// The own modes, the slowest first, then the other groups in the order of [`Modes::groups`].
+    all: Vec<Arc<OnAir>>,
+    /// How many are the link's own.
+    own: usize,
+}
 
 impl Modes {
-    pub(super) fn new(modes: Vec<OnAir>) -> Modes {
-        Modes(modes.into_iter().map(Arc::new).collect())
+    /// Own modes alone.
+    pub(super) fn new(own: Vec<OnAir>) -> Modes {
+        Modes::of_groups(vec![own])
     }
 
-    /// These and others.
+    /// Groups of modes, the link's own first.
+    pub(super) fn of_groups(groups: Vec<Vec<OnAir>>) -> Modes {
+        Modes { own: groups[0].len(), all: groups.into_iter().flatten().map(Arc::new).collect() }
+    }
+
+    /// The own modes of these and others.
     pub(super) fn and(mut self, others: &Modes) -> Modes {
-        self.0.extend_from_slice(&others.0);
-        self.0.sort_by_key(|on_air| on_air.rate());
-        self
+        self.all.truncate(self.own);
+        self.all.extend_from_slice(&others.all[..others.own]);
+        self.all.sort_by_key(|on_air| on_air.rate());
+        Modes { own: self.all.len(), ..self }
     }
 
     /// The same, each changed.
-    pub(crate) fn map(self, change: impl FnMut(OnAir) -> OnAir) -> Modes {
-        Modes::new(self.iter().copied().map(change).collect())
+    pub(crate) fn map(self, mut change: impl FnMut(OnAir) -> OnAir) -> Modes {
+        Modes { own: self.own, all: self.all.iter().map(|on_air| Arc::new(change(**on_air))).collect() }
+    }
+
+    /// All modes, by width, guard interval and number of streams: the narrowest group first, of equals the one with the longer guard
+    /// interval, of equals the one with fewer streams. The last group is the link's own.
+    pub fn groups(&self) -> Vec<Vec<RateIndex>> {
+        let key = |index: &RateIndex| {
+            let Mode { width_mhz, guard_interval_ns, streams, .. } = self.all[usize::from(index.0)].mode;
+            (width_mhz, guard_interval_ns, streams)
+        };
+        let indices: Vec<RateIndex> = (0..self.all.len() as u16).map(RateIndex).collect();
+        let (own, others) = indices.split_at(self.own);
+        others.chunk_by(|a, b| key(a) == key(b)).chain([own]).map(<[_]>::to_vec).collect()
     }
 
     /// Whether they have MCSs: from 802.11n on.
     pub fn have_mcs(&self) -> bool {
-        self.0[0].mode.format >= Format::Ht
+        self.all[0].mode.format >= Format::Ht
     }
 
     /// Whether they are 802.11b's.
     pub(crate) fn are_dsss(&self) -> bool {
-        self.0[0].mode.format == Format::Dsss
+        self.all[0].mode.format == Format::Dsss
     }
 
     /// The index of the rate `mbps`, given at `key`.
@@ -322,7 +350,7 @@ impl Modes {
     /// Fails if the PHY does not have the rate; the error lists its rates.
     pub fn rate_index(&self, mbps: f64, key: &str) -> Result<RateIndex, SpecError> {
         match self.rates().position(|rate| rate.as_mbps() == mbps) {
-            Some(index) => Ok(RateIndex(index as u8)),
+            Some(index) => Ok(RateIndex(index as u16)),
             None => {
                 let rates: Vec<String> = self.rates().map(|rate| rate.as_mbps().to_string()).collect();
                 Err(SpecError::new(key, mbps, format!("one of {} Mbps", rates.join(", "))))
@@ -335,11 +363,11 @@ impl Modes {
     /// # Errors
     /// Fails if the PHY does not have the MCS with these streams and this width; the error lists its MCSs.
     pub fn mcs_index(&self, mcs: u8, key: &str) -> Result<RateIndex, SpecError> {
-        match self.0.iter().position(|on_air| on_air.mode.mcs == mcs) {
-            Some(index) => Ok(RateIndex(index as u8)),
+        match self.iter().position(|on_air| on_air.mode.mcs == mcs) {
+            Some(index) => Ok(RateIndex(index as u16)),
             None => {
-                let Mode { streams, width_mhz, .. } = self.0[0].mode;
-                let listed: Vec<String> = self.0.iter().map(|on_air| on_air.mode.mcs.to_string()).collect();
+                let Mode { streams, width_mhz, .. } = self.all[0].mode;
+                let listed: Vec<String> = self.iter().map(|on_air| on_air.mode.mcs.to_string()).collect();
                 let plural = if streams == 1 { "" } else { "s" };
                 let allowed =
                     format!("one of {} at {width_mhz} MHz with {streams} stream{plural}", listed.join(", "));
@@ -361,7 +389,7 @@ impl Modes {
         [rate_key, mcs_key]: [&str; 2],
     ) -> Result<RateIndex, SpecError> {
         match (rate_mbps, mcs, self.have_mcs()) {
-            (None, None, _) => Ok(RateIndex(self.0.len() as u8 - 1)),
+            (None, None, _) => Ok(RateIndex(self.own as u16 - 1)),
             (Some(mbps), None, false) => self.rate_index(mbps, &format!("{path}.{rate_key}")),
             (None, Some(mcs), true) => self.mcs_index(mcs, &format!("{path}.{mcs_key}")),
             (Some(mbps), _, true) => {
@@ -375,35 +403,35 @@ impl Modes {
         }
     }
 
-    /// Their rates, the slowest first.
+    /// The rates of the own modes, the slowest first.
     pub fn rates(&self) -> impl Iterator<Item = Rate> {
         self.iter().map(OnAir::rate)
     }
 
-    /// How many there are.
+    /// How many are the link's own.
     pub fn count(&self) -> usize {
-        self.0.len()
+        self.own
     }
 
     /// The mode behind an index.
     #[inline]
     pub fn on_air(&self, index: RateIndex) -> OnAir {
-        *self.0[usize::from(index.0)]
+        *self.all[usize::from(index.0)]
     }
 
     /// The same, in the one copy that all links of these modes use.
     pub(crate) fn shared(&self, index: RateIndex) -> Arc<OnAir> {
-        Arc::clone(&self.0[usize::from(index.0)])
+        Arc::clone(&self.all[usize::from(index.0)])
     }
 
     /// The index of one of them.
     pub(crate) fn index_of(&self, mode: &Mode) -> RateIndex {
-        let place = self.0.iter().position(|on_air| on_air.mode == *mode);
-        RateIndex(place.expect("the link has the modes that it uses") as u8)
+        let place = self.all.iter().position(|on_air| on_air.mode == *mode);
+        RateIndex(place.expect("the link has the modes that it uses") as u16)
     }
 
-    /// All of them, the slowest first.
+    /// The own modes, the slowest first.
     pub fn iter(&self) -> impl Iterator<Item = &OnAir> {
-        self.0.iter().map(|on_air| &**on_air)
+        self.all[..self.own].iter().map(|on_air| &**on_air)
     }
 }

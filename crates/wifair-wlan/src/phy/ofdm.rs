@@ -53,9 +53,9 @@ impl Phy for Spec {
         *self == Spec::default()
     }
 
-    fn modes(&self, _wish: &Requested, path: &str) -> Result<Vec<OnAir>, SpecError> {
+    fn modes(&self, _wish: &Requested, path: &str) -> Result<Vec<Vec<OnAir>>, SpecError> {
         let plcp = check::micros(path, "plcp_us", self.plcp_us.unwrap_or(PREAMBLE_US))?;
-        Ok(modes(plcp, Time::ZERO))
+        Ok(vec![modes(plcp, Time::ZERO)])
     }
 }
 

@@ -120,7 +120,7 @@ fn the_multiplication_divides_exactly() {
         let modes = modes(&spec);
         for (index, rate) in modes.rates().enumerate() {
             let carried = (per_mbps * rate.as_mbps()) as u32;
-            let on_air = modes.on_air(RateIndex(index as u8));
+            let on_air = modes.on_air(RateIndex(index as u16));
             for bytes in 0..=140_000 {
                 let symbols = u64::from((extra + 16 * bytes).div_ceil(carried));
                 assert_eq!(on_air.duration(bytes), Time::from_us(plcp_us + symbols * symbol_us));

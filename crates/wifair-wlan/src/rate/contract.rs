@@ -59,8 +59,8 @@ pub struct Start<'a> {
 }
 
 impl Start<'_> {
-    /// The fastest mode.
+    /// The fastest of the link's own modes.
     pub(super) fn fastest(&self) -> RateIndex {
-        RateIndex(self.modes.count() as u8 - 1)
+        RateIndex(self.modes.count() as u16 - 1)
     }
 }

@@ -3,7 +3,8 @@
 //! Source: the idea of ns-3's `IdealWifiManager`. No device can do this: it is an upper bound for comparison.
 //!
 //! The idea: each attempt has the fastest mode in which the receiver loses an MPDU of the reference length with at most the target
-//! probability; the slowest if there is none.
+//! probability; the slowest if there is none. The link's other groups of modes count (narrower widths, fewer streams, the long guard
+//! interval): of equally fast modes the one with the greatest width, then the shortest guard interval, then the most streams is taken.
 //!
 //! Interpretations: the target is on the error rate of MPDUs (`max_error_rate`, 0.1; ns-3 has a bit error rate of 10⁻⁶). The channel is
 //! that at the end of the attempt before, as in ns-3: the first attempt has the scenario's mode, and one after a pause may have an
@@ -55,7 +56,10 @@ impl Spec {
 
     /// The state towards a peer.
     pub fn build(&self, start: Start) -> Ideal {
-        Ideal { spec: self.clone(), fastest: start.fastest() }
+        let mut fastest_first: Vec<RateIndex> = start.modes.groups().concat();
+        fastest_first.reverse();
+        fastest_first.sort_by_key(|&mode| std::cmp::Reverse(start.modes.on_air(mode).rate()));
+        Ideal { spec: self.clone(), fastest_first }
     }
 }
 
@@ -63,14 +67,14 @@ impl Spec {
 #[derive(Debug)]
 pub struct Ideal {
     spec: Spec,
-    fastest: RateIndex,
+    fastest_first: Vec<RateIndex>,
 }
 
 impl RateAdaptation for Ideal {
     fn on_attempt(&mut self, feedback: &mut Feedback) -> Choice {
         let Spec { max_error_rate, mpdu_bytes } = self.spec;
-        let mut fastest_first = (0..=self.fastest.0).rev().map(RateIndex);
-        let mode = fastest_first.find(|&mode| (feedback.error_rate)(mode, mpdu_bytes) <= max_error_rate);
-        mode.unwrap_or(RateIndex(0)).into()
+        let (slowest, faster) = self.fastest_first.split_last().expect("a link has a mode");
+        let reaches = |mode: &&RateIndex| (feedback.error_rate)(**mode, mpdu_bytes) <= max_error_rate;
+        (*faster.iter().find(reaches).unwrap_or(slowest)).into()
     }
 }

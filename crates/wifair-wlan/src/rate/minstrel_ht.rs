@@ -301,7 +301,7 @@ impl MinstrelHt {
 
     /// All modes, the slowest first.
     fn all(&self) -> impl DoubleEndedIterator<Item = RateIndex> + use<> {
-        (0..self.modes.len() as u8).map(RateIndex)
+        (0..self.modes.len() as u16).map(RateIndex)
     }
 
     /// Whole MPDUs per A-MPDU in a mode.

@@ -19,15 +19,15 @@ struct Link {
     shares: Vec<f64>,
     mpdus: u32,
     /// Modes of all transmissions.
-    sent: Vec<u8>,
+    sent: Vec<u16>,
     /// When which modes were sampled, in ms.
-    samples: Vec<(u64, u8)>,
+    samples: Vec<(u64, u16)>,
     /// MPDUs sent, by mode.
     mpdus_in: [u64; 14],
 }
 
 impl Link {
-    fn new(phy: &str, first: u8, mpdus: u32, shares: &[f64]) -> Link {
+    fn new(phy: &str, first: u16, mpdus: u32, shares: &[f64]) -> Link {
         let peer = Peer::new(&minstrel(), &modes_of(phy), first, 1);
         Link { peer, shares: shares.to_vec(), mpdus, sent: vec![], samples: vec![], mpdus_in: [0; 14] }
     }
@@ -59,7 +59,7 @@ impl Link {
     }
 
     /// The modes of the next transmissions, none of which is answered and between which no time passes.
-    fn chain(&mut self, count: usize) -> Vec<u8> {
+    fn chain(&mut self, count: usize) -> Vec<u16> {
         let next = |link: &mut Link| {
             let mode = link.peer.next.0;
             link.peer.attempt(0, 0);
@@ -87,7 +87,7 @@ fn the_retry_chain_has_the_best_three_modes_and_the_most_probable() {
     link.begin_chain();
     assert_eq!(
         link.chain(21),
-        [[5; 5], [4; 5], [3; 5], [5; 5]].concat().into_iter().chain([5]).collect::<Vec<u8>>()
+        [[5; 5], [4; 5], [3; 5], [5; 5]].concat().into_iter().chain([5]).collect::<Vec<u16>>()
     );
 }
 

@@ -44,7 +44,7 @@ fn an_aggregate_counts_as_one_attempt() {
 /// Plays a script on an adaptation that begins at mode `first`: `10+ 2-` is ten successes, two failures, and `3*31/64` three A-MPDUs of
 /// 64 of which 31 are acknowledged; `=3` asserts that the next attempt has mode 3, and that it had it since the last assertion but for
 /// the last attempt.
-fn play_on(phy: &str, spec: &RateSpec, first: u8, script: &str) {
+fn play_on(phy: &str, spec: &RateSpec, first: u16, script: &str) {
     let mut peer = Peer::new(spec, &modes_of(phy), first, 1);
     for word in script.split_whitespace() {
         if let Some(expected) = word.strip_prefix('=') {
@@ -65,15 +65,15 @@ fn play_on(phy: &str, spec: &RateSpec, first: u8, script: &str) {
 }
 
 /// On the four rates of 802.11b.
-fn play(spec: &RateSpec, first: u8, script: &str) {
+fn play(spec: &RateSpec, first: u16, script: &str) {
     play_on("802.11b", spec, first, script);
 }
 
-fn play_arf(first: u8, script: &str) {
+fn play_arf(first: u16, script: &str) {
     play(&RateSpec::Arf(arf::Spec::default()), first, script);
 }
 
-fn play_aarf(first: u8, script: &str) {
+fn play_aarf(first: u16, script: &str) {
     play(&RateSpec::Aarf(aarf::Spec::default()), first, script);
 }
 
@@ -81,7 +81,7 @@ fn play_aarf(first: u8, script: &str) {
 #[test]
 fn ladders_of_mcs() {
     let climb =
-        |top: u8| (0..=top).map(|mode| format!("10*32/64 ={} ", (mode + 1).min(top))).collect::<String>();
+        |top: u16| (0..=top).map(|mode| format!("10*32/64 ={} ", (mode + 1).min(top))).collect::<String>();
     for (phy, top) in [("802.11n", 7), ("802.11ac", 9), ("802.11ax", 11), ("802.11be", 13)] {
         for spec in [RateSpec::Arf(arf::Spec::default()), RateSpec::Aarf(aarf::Spec::default())] {
             play_on(phy, &spec, 0, &climb(top));

@@ -95,7 +95,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    pub fn new(spec: &RateSpec, modes: &Modes, first: u8, seed: u64) -> Peer {
+    pub fn new(spec: &RateSpec, modes: &Modes, first: u16, seed: u64) -> Peer {
         let rng = &mut Rng::stream(seed, "sta", "rate-up");
         let first = RateIndex(first);
         Peer {
