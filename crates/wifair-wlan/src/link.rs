@@ -17,7 +17,7 @@ pub(crate) struct LinkRow {
     pub on_air: Arc<OnAir>,
     /// The link's rate, which schemes and TCP know: the rate of its attempts, without samples and retry chains.
     pub rate: Rate,
-    /// Whether `on_air` samples a mode: with one MPDU.
+    /// Whether the next attempt samples a mode: with one MPDU.
     pub samples: bool,
     /// Whether the link has a Block Ack agreement in each category.
     pub has_agreement: bool,

@@ -9,6 +9,8 @@ mod failure;
 mod metering;
 mod ppdu;
 
+use std::sync::Arc;
+
 use wifair_core::{Ac, Time};
 use wifair_queue::{Direction, MpduOutcome, Outcome};
 
@@ -298,7 +300,10 @@ impl Exchanges {
     pub(crate) fn set_rate(&mut self, link: LinkId, choice: Choice, now: Time) {
         let row = &mut self.links[link.index()];
         let modes = self.modes.of(link.station());
-        row.on_air = modes.shared(choice.next);
+        row.on_air = match choice.rts {
+            false => modes.shared(choice.next),
+            true => Arc::new(modes.on_air(choice.next).after_rts()),
+        };
         row.samples = choice.samples;
         let rate = modes.on_air(choice.link).rate();
         if rate == row.rate {

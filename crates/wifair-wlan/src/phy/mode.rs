@@ -213,6 +213,11 @@ impl OnAir {
         self.mode.rate
     }
 
+    /// Data bits per symbol (N_DBPS).
+    pub(crate) fn data_bits(&self) -> u32 {
+        self.half_bits / 2
+    }
+
     /// Bytes of data sent in `duration` at the mode's rate, rounded up.
     pub(crate) fn bytes_in(&self, duration: Time) -> u32 {
         (duration.as_ns() * u64::from(self.half_bits)).div_ceil(self.symbol_ns * 16) as u32
@@ -271,6 +276,12 @@ impl OnAir {
         };
         let bytes = bits.checked_sub(u64::from(self.extra_bits))? / 8;
         Some(bytes.min(u64::from(self.max_psdu_bytes())) as u32)
+    }
+
+    /// The same, after an RTS whatever the length, unless a CTS-to-self precedes it.
+    pub(crate) fn after_rts(self) -> OnAir {
+        let rts_threshold = if self.announcement_ns == 0 { 0 } else { self.rts_threshold };
+        OnAir { rts_threshold, ..self }
     }
 
     /// The same as data frames of a BSS: after an announcement, with control frames of its.

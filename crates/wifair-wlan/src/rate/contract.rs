@@ -38,13 +38,15 @@ pub struct Choice {
     pub link: RateIndex,
     /// The mode of the next attempt: another one while a mode is sampled, or down a retry chain.
     pub next: RateIndex,
-    /// Whether the next attempt samples that mode: with one MPDU.
+    /// Whether the next attempt samples a mode, or follows one that did down a retry chain: with one MPDU.
     pub samples: bool,
+    /// Whether an RTS precedes the next attempt, whatever its length.
+    pub rts: bool,
 }
 
 impl From<RateIndex> for Choice {
     fn from(mode: RateIndex) -> Choice {
-        Choice { link: mode, next: mode, samples: false }
+        Choice { link: mode, next: mode, samples: false, rts: false }
     }
 }
 

@@ -270,7 +270,7 @@ fn what_cannot_be_is_refused_by_its_key() {
         ("update_interval_ms", serde_json::json!(0.5)),
         ("sample_interval_ms", serde_json::json!(20_000)),
         ("chain", serde_json::json!(5)),
-        ("max_attempts", serde_json::json!(1)),
+        ("max_attempts", serde_json::json!(0)),
         ("segment_us", serde_json::json!(-1)),
     ] {
         let mut minstrel = serde_json::json!({"name": "minstrel-ht"});

@@ -5,7 +5,7 @@
 use wifair_core::{FiveTuple, Packet, Rng, SackBlocks, StationId, TCP, TcpFlags, Time};
 use wifair_queue::{Maker, Scheme, SchemeSpec};
 use wifair_wlan::{
-    Bss, BssSnapshot, BssSpec, ChannelAccess, Feedback, Modes, Node, Output, PhySpec, RateAdaptation,
+    Bss, BssSnapshot, BssSpec, ChannelAccess, Choice, Feedback, Modes, Node, Output, PhySpec, RateAdaptation,
     RateIndex, RateSpec, Start, StationPhy, StationSpec,
 };
 
@@ -89,8 +89,9 @@ pub struct Peer {
     /// The mode of the next attempt.
     pub next: RateIndex,
     pub link: RateIndex,
-    /// Whether that samples its mode.
+    /// Whether that samples its mode, and whether an RTS precedes it.
     pub samples: bool,
+    pub rts: bool,
     pub now: Time,
 }
 
@@ -103,6 +104,7 @@ impl Peer {
             next: first,
             link: first,
             samples: false,
+            rts: false,
             now: Time::ZERO,
         }
     }
@@ -122,7 +124,8 @@ impl Peer {
         let (mode, now) = (self.next, self.now);
         let feedback = &mut Feedback { mode, sent, acknowledged, now, error_rate: &mut error_rate };
         let choice = self.adaptation.on_attempt(feedback);
-        (self.link, self.next, self.samples) = (choice.link, choice.next, choice.samples);
+        let Choice { link, next, samples, rts } = choice;
+        (self.link, self.next, self.samples, self.rts) = (link, next, samples, rts);
     }
 }
 
