@@ -2,6 +2,7 @@
 //! Drives the kernel's queues and wifair's scheme `mac80211` with the same random operations and compares what leaves and what
 //! is dropped at each step.
 
+mod minstrel;
 mod oracle;
 mod shares;
 
@@ -453,14 +454,27 @@ const CASES: [(&str, &str, Setting, bool); 22] = [
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let [_, folder, version, steps, seed] = &arguments[..] else {
-        panic!("usage: wifair-kernel-compare FOLDER VERSION STEPS SEED");
+    let [_, part, folder, version, steps, seed] = &arguments[..] else {
+        panic!("usage: wifair-kernel-compare queues|rates FOLDER VERSION STEPS SEED");
     };
     let seed: u64 = seed.parse().expect("a seed");
     let steps: u32 = steps.parse().expect("a number of steps");
     let kernel =
         serde_json::from_value::<Version>(version.as_str().into()).expect("a version that wifair has");
     println!("Linux {version}, {steps} random steps each, seed {seed}");
+    let failed = match part.as_str() {
+        "queues" => compare_queues(folder, version, kernel, seed, steps),
+        "rates" => minstrel::compare(&format!("{folder}/minstrel-{version}"), seed, steps),
+        _ => panic!("queues or rates, not {part}"),
+    };
+    if failed {
+        eprintln!("a comparison that should be equal differs");
+        std::process::exit(1);
+    }
+}
+
+/// Compares queues, airtime and its estimates, and says what it found. Returns whether something differs that should be equal.
+fn compare_queues(folder: &str, version: &str, kernel: Version, seed: u64, steps: u32) -> bool {
     let differs = compare_estimates(&format!("{folder}/oracle-{version}-as-is"), kernel, seed, steps);
     println!("estimates of airtime: {}", differs.as_deref().unwrap_or("equal for every packet"));
     let mut failed = differs.is_some();
@@ -490,8 +504,5 @@ fn main() {
         println!("  MCS {mcs}: {wifair:.2} and {kernel:.2}");
         failed |= (wifair - kernel).abs() > 2.0;
     }
-    if failed {
-        eprintln!("a comparison that should be equal differs");
-        std::process::exit(1);
-    }
+    failed
 }

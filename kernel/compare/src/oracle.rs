@@ -24,10 +24,14 @@ pub struct Effect {
 impl Kernel {
     /// `limits`: queues, packets, bytes of memory.
     pub fn start(oracle: &str, limits: [u32; 3], aql: bool) -> Kernel {
-        let limits = limits.map(|limit| limit.to_string());
+        let [queues, packets, bytes] = limits;
+        Kernel::start_with(oracle, &[queues, packets, bytes, aql.into()].map(|argument| argument.to_string()))
+    }
+
+    /// Another of the kernel's programs.
+    pub fn start_with(oracle: &str, arguments: &[String]) -> Kernel {
         let mut child = Command::new(oracle)
-            .args(limits)
-            .arg(u8::from(aql).to_string())
+            .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
