@@ -528,7 +528,8 @@ impl Originator {
             }
         };
         let share = airtimes.next(self.queue[index].bytes);
-        for mpdu in self.queue.range_mut(index + 1..next) {
+        for joined in index + 1..next {
+            let mpdu = &mut self.queue[joined];
             take(mpdu, airtimes.next(mpdu.bytes));
         }
         take(&mut self.queue[index], share);

@@ -126,7 +126,7 @@ impl Exchanges {
         edcaf.attempt(&row.on_air.mode, end - now);
         row.usage.attempts += 1;
         if row.has_agreement {
-            self.begin_ppdu(exchange, now + before + airtime, now);
+            self.begin_ppdu(now);
         }
     }
 

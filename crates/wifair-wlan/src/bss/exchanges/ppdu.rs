@@ -162,11 +162,11 @@ impl Exchanges {
         }
     }
 
-    /// The PPDU of an exchange has begun at `now`, and ends at `ends`: counts its MPDUs, and schedules their ends if they are
-    /// received one by one.
+    /// The PPDU of the exchange on the air has begun at `now`: counts its MPDUs, and schedules their ends if they are received one
+    /// by one.
     #[inline(never)]
-    pub(super) fn begin_ppdu(&mut self, exchange: OngoingExchange, ends: Time, now: Time) {
-        let OngoingExchange { sender, link, outcome, .. } = exchange;
+    pub(super) fn begin_ppdu(&mut self, now: Time) {
+        let OngoingExchange { sender, link, outcome, .. } = self.medium.exchange();
         self.count_mpdus(sender, link, true);
         let AggregationRules { delivery, spacing, .. } = *self.nodes.aggregation_rules();
         let ppdu = *self.nodes.edcaf(sender).ppdu();
@@ -175,7 +175,7 @@ impl Exchanges {
         }
         let modes = self.modes.of(link.station());
         let on_air = modes.on_air(modes.index_of(&ppdu.mode));
-        let begins = ends + on_air.announcement() - ppdu.airtime;
+        let begins = self.medium.due() + on_air.announcement() - ppdu.airtime;
         let end = |bytes| begins + on_air.end_of_bytes(bytes);
         self.nodes.expect_mpdus(sender, on_air.bytes_in(spacing), end, now);
     }
