@@ -35,7 +35,7 @@ CELL: dict[str, Any] = {
     ],
     "flows": [
         {"name": "a", "station": "near", "direction": "down"},
-        {"name": "b", "station": "far", "direction": "down"},
+        {"name": "b", "station": "far", "direction": "down", "start_s": 1.5},
         {"name": "c", "station": "old", "direction": "up"},
         {"name": "d", "station": "older", "direction": "down", "application": {"name": "udp", "rate_mbps": 2}},
         {"name": "e", "station": "near", "direction": "up", "application": "ping"},
@@ -71,6 +71,8 @@ def test_flows_of_a_run_are_read_from_its_capture(name: str, run: tuple[Scenario
     tcp = sorted(results.flows.filter(transport="tcp")["goodput_mbps"].to_list())
     for one, two in zip(sorted(goodput(made).values()), tcp, strict=True):
         assert one == pytest.approx(two, rel=0.02)
+    starts = [table.keys["start_s"].value for table in made.tables if "start_s" in table.keys]
+    assert starts == [pytest.approx(1.5, abs=0.11)]
     [udp] = [table.keys["application"].value for table in made.tables if "datagrams" in table.remark]
     assert udp["rate_mbps"] == pytest.approx(2, rel=0.03)
     assert made.settings()["wire"]["one_way_delay_ms"] == pytest.approx(12, rel=0.1)

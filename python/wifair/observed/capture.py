@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from wifair.errors import InputError
-from wifair.observed.conversations import ACK, ICMP, SYN, TCP, UDP, Connection, Packet, Radio, Seen, conclude
+from wifair.observed.conversations import ICMP, TCP, UDP, Connection, Packet, Radio, Seen, conclude
 from wifair.observed.network import Observed
 from wifair.observed.radio_header import Frame, frame
 
@@ -180,9 +180,6 @@ def _count(
         name = known[0] if known else client.hex(":") or (one if sends else two)[0].hex()
         connection = seen.connections[key] = Connection(name, packet.protocol, one if sends else two)
     is_up = known[1] if known else one == connection.client
-    if packet.protocol == TCP and packet.flags & SYN:
-        if not packet.flags & ACK and is_up:
-            connection.syn_at = at
-        elif packet.flags & ACK and not is_up and connection.syn_at is not None and connection.wire_rtt_s is None:
-            connection.wire_rtt_s = at - connection.syn_at
+    if packet.protocol == TCP:
+        connection.handshake(at, packet.flags, is_up)
     connection.ways[is_up].data(at, packet.sequence, packet.size)

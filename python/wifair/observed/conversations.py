@@ -30,6 +30,7 @@ class Way:
     packets: int = 0
     seconds: int = 0
     last_second: int = -1
+    first_at: float | None = None
 
     def data(self, at: float, sequence: int | None, size: int) -> None:
         """Counts payload that was not counted before."""
@@ -45,6 +46,7 @@ class Way:
             self.payload_bytes += min(ahead, MOST_STEP)
             self.end = end
         self.packets += 1
+        self.first_at = at if self.first_at is None else self.first_at
         if int(at) != self.last_second:
             self.seconds, self.last_second = self.seconds + 1, int(at)
 
@@ -84,8 +86,18 @@ class Connection:
     # Address and port of the station's end.
     client: tuple[bytes, int]
     ways: dict[bool, Way] = field(default_factory=lambda: {True: Way(), False: Way()})
-    syn_at: float | None = None
+    # When a packet of the handshake left for the server, whose answer gives the round-trip time.
+    asked_at: float | None = None
     wire_rtt_s: float | None = None
+
+    def handshake(self, at: float, flags: int, is_up: bool) -> None:
+        """Takes the round-trip time to the server: from the station's SYN or SYN-ACK to the answer."""
+        if self.wire_rtt_s is not None:
+            return
+        if is_up and flags & SYN:
+            self.asked_at = at
+        elif not is_up and flags & ACK and self.asked_at is not None:
+            self.wire_rtt_s = at - self.asked_at
 
 
 @dataclass
@@ -133,19 +145,21 @@ def conclude(observed: Observed, seen: Seen, file: str, elapsed: float) -> None:
         if not radios or connection.station in radios:
             of_station.setdefault(connection.station, []).append(connection)
     for station, connections in of_station.items():
-        observed.add(_station(station, file, elapsed, connections, radios.get(station)))
+        observed.add(_station(station, file, seen.began or 0.0, elapsed, connections, radios.get(station)))
     trips = [each.wire_rtt_s for each in seen.connections.values() if each.wire_rtt_s is not None]
     if trips:
         delay_ms = round(1000 * min(trips) / 2, 3)
-        what = "half the shortest time from SYN to SYN-ACK, if the capture is from the access point"
+        what = "half the shortest time from SYN or SYN-ACK to the answer, if the capture is from the access point"
         observed.keys["wire.one_way_delay_ms"] = assumed(delay_ms, what)
 
 
-def _station(key: str, file: str, elapsed: float, connections: list[Connection], radio: Radio | None) -> Station:
+def _station(
+    key: str, file: str, began: float, elapsed: float, connections: list[Connection], radio: Radio | None
+) -> Station:
     rates = {False: 0.0, True: 0.0}
     traffic: list[Traffic] = []
     for connection in connections:
-        flows, rest = _traffic(connection, file, elapsed)
+        flows, rest = _traffic(connection, file, began, elapsed)
         traffic += flows
         for way, mbps in rest.items():
             rates[way] += mbps
@@ -169,7 +183,9 @@ def _station(key: str, file: str, elapsed: float, connections: list[Connection],
     )
 
 
-def _traffic(connection: Connection, file: str, elapsed: float) -> tuple[list[Traffic], dict[bool, float]]:
+def _traffic(
+    connection: Connection, file: str, began: float, elapsed: float
+) -> tuple[list[Traffic], dict[bool, float]]:
     """The flows of a connection, and the mean rates by direction of what is no flow."""
     ways = connection.ways
     mbps = {way: each.payload_bytes * 8 / 1e6 / elapsed for way, each in ways.items()}
@@ -187,17 +203,21 @@ def _traffic(connection: Connection, file: str, elapsed: float) -> tuple[list[Tr
             payload = min(round(each.payload_bytes / each.packets), MOST_PAYLOAD)
             udp = {"name": "udp", "rate_mbps": float(f"{mbps[way]:.4g}"), "payload_bytes": payload}
             flows.append(Traffic(direction, read({"application": udp}, "datagrams", file), f"{each.packets} datagrams"))
-        elif (
-            connection.protocol == TCP
-            and each.seconds >= BULK_SECONDS * max(int(elapsed), 1)
-            and mbps[way] >= LEAST_MBPS
-        ):
-            share = f"data in at least {BULK_SECONDS * 100:.0f} % of the seconds"
-            remark = f"{mbps[way]:.3g} Mbps of payload; assumed: bulk, since it has {share}"
-            flows.append(Traffic(direction, read({}, "sequence numbers of TCP", file), remark))
+        elif connection.protocol == TCP and mbps[way] >= LEAST_MBPS and _is_bulk(each, began + elapsed, elapsed):
+            start_s = round((each.first_at or began) - began, 1)
+            what = f"data in at least {BULK_SECONDS * 100:.0f} % of the seconds since its start"
+            remark = f"{mbps[way]:.3g} Mbps of payload; assumed: bulk, since it has {what}"
+            keys = {"start_s": start_s} if start_s >= 1 else {}
+            flows.append(Traffic(direction, read(keys, "sequence numbers of TCP", file), remark))
         elif connection.protocol == TCP:
             rest[way] = mbps[way]
     return flows, rest
+
+
+def _is_bulk(way: Way, end: float, elapsed: float) -> bool:
+    """Whether it began in the first half of the capture, and has data nearly all the time since."""
+    since = end - way.first_at if way.first_at is not None else 0.0
+    return since >= elapsed / 2 and way.seconds >= BULK_SECONDS * max(int(since), 1)
 
 
 def _counters(radio: Radio, file: str, elapsed: float) -> Counters:
