@@ -162,8 +162,8 @@ impl Exchanges {
         }
     }
 
-    /// The PPDU of the exchange on the air has begun at `now`: counts its MPDUs, and schedules their ends if they are received one
-    /// by one.
+    /// The PPDU of the exchange on the air has begun at `now`: counts its MPDUs, and schedules their ends if they are received
+    /// one by one.
     #[inline(never)]
     pub(super) fn begin_ppdu(&mut self, now: Time) {
         let OngoingExchange { sender, link, outcome, .. } = self.medium.exchange();
