@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Drives the kernel's minstrel_ht and wifair's rate adaptation `minstrel-ht` with the same outcomes of transmissions, and compares the
-//! mode of each attempt.
+//! Drives the kernel's minstrel_ht and wifair's rate adaptation `minstrel-ht` with the same outcomes of transmissions, and
+//! compares the mode of each attempt.
 
 use std::fmt::Write;
 

@@ -114,8 +114,9 @@ pub(super) struct Setting {
 }
 
 impl Setting {
-    /// The settings of the link's groups of modes: its own, then each other with at most its width and number of streams and, if its
-    /// guard interval is 400 ns, with one of 800 ns. The narrowest width is first, then the longer guard interval, then fewer streams.
+    /// The settings of the link's groups of modes: its own, then each other with at most its width and number of streams
+    /// and, if its guard interval is 400 ns, with one of 800 ns. The narrowest width is first, then the longer guard
+    /// interval, then fewer streams.
     fn groups(self, widths_mhz: &[u16]) -> Vec<Setting> {
         let guard_intervals_ns =
             if self.guard_interval_ns == 400 { vec![800, 400] } else { vec![self.guard_interval_ns] };

@@ -44,8 +44,8 @@ pub(crate) trait Phy {
     /// Whether only keys are given that a station of another BSS may have, too.
     fn is_of_link(&self) -> bool;
 
-    /// The groups of a link's modes, its own first (see [`Modes`](super::Modes)), each from the slowest on; `path` is the key of the PHY in
-    /// the plan.
+    /// The groups of a link's modes, its own first (see [`Modes`](super::Modes)), each from the slowest on; `path` is the
+    /// key of the PHY in the plan.
     fn modes(&self, requested: &Requested, path: &str) -> Result<Vec<Vec<OnAir>>, SpecError>;
 }
 

@@ -298,9 +298,9 @@ impl OnAir {
 
 /// The modes that a link may use.
 ///
-/// The link's *own* modes have its width, number of streams and guard interval; a scenario names one of them. From 802.11n on, other
-/// groups of narrower widths, fewer streams and a longer guard interval follow, for rate adaptations that descend to them
-/// (`docs/medium.md`, section 2.1).
+/// The link's *own* modes have its width, number of streams and guard interval; a scenario names one of them. From 802.11n
+/// on, other groups of narrower widths, fewer streams and a longer guard interval follow, for rate adaptations that descend
+/// to them (`docs/medium.md`, section 2.1).
 #[derive(Clone, Debug)]
 pub struct Modes {
     /// The own modes, the slowest first, then the other groups in the order of [`Modes::groups`].
@@ -333,8 +333,8 @@ impl Modes {
         Modes { own: self.own, all: self.all.iter().map(|on_air| Arc::new(change(**on_air))).collect() }
     }
 
-    /// All modes, by width, guard interval and number of streams: the narrowest group first, of equals the one with the longer guard
-    /// interval, of equals the one with fewer streams. The last group is the link's own.
+    /// All modes, by width, guard interval and number of streams: the narrowest group first, of equals the one with the
+    /// longer guard interval, of equals the one with fewer streams. The last group is the link's own.
     pub fn groups(&self) -> Vec<Vec<RateIndex>> {
         let key = |index: &RateIndex| {
             let Mode { width_mhz, guard_interval_ns, streams, .. } = self.all[usize::from(index.0)].mode;

@@ -2,13 +2,15 @@
 //!
 //! Source: the idea of ns-3's `IdealWifiManager`. No device can do this: it is an upper bound for comparison.
 //!
-//! The idea: each attempt has the fastest mode in which the receiver loses an MPDU of the reference length with at most the target
-//! probability; the slowest if there is none. The link's other groups of modes count (narrower widths, fewer streams, the long guard
-//! interval): of equally fast modes the one with the greatest width, then the shortest guard interval, then the most streams is taken.
+//! The idea: each attempt has the fastest mode in which the receiver loses an MPDU of the reference length with at most the
+//! target probability; the slowest if there is none. The link's other groups of modes count (narrower widths, fewer
+//! streams, the long guard interval): of equally fast modes the one with the greatest width, then the shortest guard
+//! interval, then the most streams is taken.
 //!
-//! Interpretations: the target is on the error rate of MPDUs (`max_error_rate`, 0.1; ns-3 has a bit error rate of 10⁻⁶). The channel is
-//! that at the end of the attempt before, as in ns-3: the first attempt has the scenario's mode, and one after a pause may have an
-//! old one. It comes from positions, or from error rates by mode; without either the fastest mode is free of errors.
+//! Interpretations: the target is on the error rate of MPDUs (`max_error_rate`, 0.1; ns-3 has a bit error rate of 10⁻⁶).
+//! The channel is that at the end of the attempt before, as in ns-3: the first attempt has the scenario's mode, and one
+//! after a pause may have an old one. It comes from positions, or from error rates by mode; without either the fastest mode
+//! is free of errors.
 //!
 //! Deviations: none known.
 //!

@@ -1,35 +1,39 @@
-//! `minstrel-ht`: the rate control of Linux for drivers that leave it to mac80211, such as ath9k (802.11n) and mt76x2 (802.11ac).
+//! `minstrel-ht`: the rate control of Linux for drivers that leave it to mac80211, such as ath9k (802.11n) and mt76x2
+//! (802.11ac).
 //!
-//! Source: Linux 6.12, `net/mac80211/rc80211_minstrel_ht.c` (F. Fietkau, since 2010; sampling as since 5.12), of which facts and constants
-//! are taken, no code. `make kernel` compares each decision with that file.
+//! Source: Linux 6.12, `net/mac80211/rc80211_minstrel_ht.c` (F. Fietkau, since 2010; sampling as since 5.12), of which
+//! facts and constants are taken, no code. `make kernel` compares each decision with that file.
 //!
 //! The idea: measure how often MPDUs arrive in each mode, and estimate the throughput of each. A chain of modes serves each
-//! transmission and its retries: the three of the highest throughput, then the most probable. Few transmissions sample other modes.
+//! transmission and its retries: the three of the highest throughput, then the most probable. Few transmissions sample
+//! other modes.
 //!
-//! - *Groups*: modes of equal width, guard interval and number of streams (`docs/medium.md`, section 2.1). A lower group is narrower, of
-//!   equal width has the longer guard interval, or else fewer streams.
-//! - *Statistics*, at the first outcome more than 50 ms after the last update: the share of MPDUs acknowledged in each mode passes a
-//!   low-pass filter of second order with a period of 16 updates. A mode never tried has the best share of the faster ones of its group.
-//! - *Throughput* of a mode: share / (108 µs / mean length of A-MPDUs + time of 1,200 bytes). A share above 90 % counts as 90 %, one
-//!   below 10 % as none. The mean length is smoothed, a quarter new per update.
-//! - *Most probable*: of the modes with a share above 75 % that of the highest throughput; without any, that of the greatest share.
-//!   Modes faster than the best are left out if their share is less. If the best mode has several streams, it is instead the mode of the
-//!   highest throughput among the most probable of each group with fewer streams.
-//! - *Attempts* per mode of the chain: 2 below a share of 20 %, otherwise as many as fit in 6 ms with contention, 2 to 10. Modes after the
-//!   first have RTS and CTS.
-//! - *Descent*: if more than 30 MPDUs were sent in one of the best two modes since the last update, and less than a quarter of them was
-//!   acknowledged, the best mode of the next lower group with at most as many streams replaces it (the second best mode of the group
-//!   replaces the second).
-//! - *Samples*: every 20 ms one transmission tries another mode once in place of the chain's first. Turns: the slowest mode of the next
-//!   group in turn that is faster than the best; a random mode faster than the best two and the most probable; twice more the same, but
-//!   last a random mode slower than the fastest and faster than the slowest of these three, with a share of at most 95 %.
+//! - *Groups*: modes of equal width, guard interval and number of streams (`docs/medium.md`, section 2.1). A lower group is
+//!   narrower, of equal width has the longer guard interval, or else fewer streams.
+//! - *Statistics*, at the first outcome more than 50 ms after the last update: the share of MPDUs acknowledged in each mode
+//!   passes a low-pass filter of second order with a period of 16 updates. A mode never tried has the best share of the
+//!   faster ones of its group.
+//! - *Throughput* of a mode: share / (108 µs / mean length of A-MPDUs + time of 1,200 bytes). A share above 90 % counts as
+//!   90 %, one below 10 % as none. The mean length is smoothed, a quarter new per update.
+//! - *Most probable*: of the modes with a share above 75 % that of the highest throughput; without any, that of the
+//!   greatest share. Modes faster than the best are left out if their share is less. If the best mode has several streams,
+//!   it is instead the mode of the highest throughput among the most probable of each group with fewer streams.
+//! - *Attempts* per mode of the chain: 2 below a share of 20 %, otherwise as many as fit in 6 ms with contention, 2 to 10.
+//!   Modes after the first have RTS and CTS.
+//! - *Descent*: if more than 30 MPDUs were sent in one of the best two modes since the last update, and less than a quarter
+//!   of them was acknowledged, the best mode of the next lower group with at most as many streams replaces it (the second
+//!   best mode of the group replaces the second).
+//! - *Samples*: every 20 ms one transmission tries another mode once in place of the chain's first. Turns: the slowest mode
+//!   of the next group in turn that is faster than the best; a random mode faster than the best two and the most probable;
+//!   twice more the same, but last a random mode slower than the fastest and faster than the slowest of these three, with a
+//!   share of at most 95 %.
 //!
 //! Interpretations:
-//! - 802.11ax and be modes and widths above 80 MHz are our extrapolation: no driver leaves them to mac80211. A link of 802.11ax or be has
-//!   groups of one guard interval.
+//! - 802.11ax and be modes and widths above 80 MHz are our extrapolation: no driver leaves them to mac80211. A link of
+//!   802.11ax or be has groups of one guard interval.
 //! - The chain advances after each transmission without a response, and restarts after each with one: a retry by the
-//!   hardware is an attempt with contention here (`docs/medium.md`, section 12). Outcomes count when the chain ends, as the hardware
-//!   reports them. A chain that has failed restarts, without a sample.
+//!   hardware is an attempt with contention here (`docs/medium.md`, section 12). Outcomes count when the chain ends, as the
+//!   hardware reports them. A chain that has failed restarts, without a sample.
 //! - A sampling transmission is a single MPDU, as with ath9k, also down the chain.
 //! - A link begins with the scenario's mode in all places of the chain; in Linux with its slowest.
 //! - Each link has random orders of its own; in Linux one set serves all.
@@ -38,8 +42,8 @@
 //! Deviations: no 802.11b rates on links of 802.11n at 2.4 GHz, which ath9k offers, and no
 //! short preamble in 802.11b's.
 //!
-//! Random draws: ten random orders of the MCSs of a group, once, from the link's stream (`rate-up`, `rate-down`): 100 draws, 120 with
-//! 802.11ax and 140 with 802.11be. None later.
+//! Random draws: ten random orders of the MCSs of a group, once, from the link's stream (`rate-up`, `rate-down`): 100
+//! draws, 120 with 802.11ax and 140 with 802.11be. None later.
 
 mod groups;
 mod samples;
@@ -128,7 +132,7 @@ impl Spec {
 
 /// A part of the retry chain.
 #[derive(Clone, Copy, Debug)]
-struct Segment {
+struct ChainSegment {
     mode: RateIndex,
     attempts: u32,
 }
@@ -139,7 +143,7 @@ pub struct MinstrelHt {
     spec: Spec,
     statistics: Statistics,
     samples: Samples,
-    chain: Vec<Segment>,
+    chain: Vec<ChainSegment>,
     /// Where in the chain the next attempt is, and how many are left there.
     place: usize,
     left: u32,
@@ -200,7 +204,7 @@ impl MinstrelHt {
         let by_throughput = (self.spec.chain as usize - 1).max(1);
         let best = self.statistics.best()[..by_throughput].iter().copied();
         let modes = best.chain([self.statistics.most_probable()]).take(self.spec.chain as usize);
-        let segment = |(number, place)| Segment {
+        let segment = |(number, place)| ChainSegment {
             mode: self.statistics.index_of(place),
             attempts: self.statistics.attempts_in(
                 place,

@@ -109,8 +109,8 @@ fn the_retry_chain_has_the_best_three_modes_and_the_most_probable() {
     assert_eq!(link.peer.link, RateIndex(4));
     link.begin_chain();
     assert_eq!(link.chain(10), [4, 4, 3, 3, 2, 2, 4, 4, 4, 4]);
-    // One MPDU takes 293 µs with overhead in MCS 5: with contention before each, 67, 139, 283, 571, 1147 and 2299 µs, five attempts fit in
-    // 6 ms. In MCS 4 and 3, 354 and 477 µs: five, too.
+    // One MPDU takes 293 µs with overhead in MCS 5: with contention before each, 67, 139, 283, 571, 1147 and 2299 µs, five
+    // attempts fit in 6 ms. In MCS 4 and 3, 354 and 477 µs: five, too.
     let mut link = Link::new("802.11n", 7, 1, &[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0]);
     link.run(3_000);
     link.begin_chain();
@@ -220,8 +220,8 @@ fn wide(streams: u8) -> Modes {
     modes_with(phy)
 }
 
-/// Nothing arrives any more: the best mode is replaced by the best of one lower group after the other, of those with at most as many
-/// streams, long before the statistics are updated.
+/// Nothing arrives any more: the best mode is replaced by the best of one lower group after the other, of those with at
+/// most as many streams, long before the statistics are updated.
 #[test]
 fn it_descends_through_the_groups() {
     let mut link = Link::with_modes(wide(2), 7, 16, &[1.0; 8]);
@@ -253,8 +253,8 @@ fn a_quarter_of_the_mpdus_is_enough() {
     }
 }
 
-/// Where the best mode has several streams, the last mode of the chain is the best known with fewer streams. An RTS precedes all modes but
-/// the first.
+/// Where the best mode has several streams, the last mode of the chain is the best known with fewer streams. An RTS
+/// precedes all modes but the first.
 #[test]
 fn the_most_probable_mode_has_fewer_streams() {
     let modes = wide(3);
@@ -278,7 +278,8 @@ fn the_most_probable_mode_has_fewer_streams() {
 }
 
 proptest! {
-    /// Where in each group all MPDUs arrive up to some MCS and none beyond, the link ends up with the fastest mode in which they arrive.
+    /// Where in each group all MPDUs arrive up to some MCS and none beyond, the link ends up with the fastest mode in which
+    /// they arrive.
     #[test]
     fn it_converges_across_groups(
         phy in prop::sample::select(vec![("802.11n", 40, 400), ("802.11ac", 80, 400), ("802.11ax", 80, 800)]),

@@ -1,5 +1,5 @@
-//! Modes in groups of one width, guard interval and number of streams, and how long an MPDU of the reference length lasts in each. All
-//! integers are rounded as in the kernel's table.
+//! Modes in groups of one width, guard interval and number of streams, and how long an MPDU of the reference length lasts
+//! in each. All integers are rounded as in the kernel's table.
 
 use crate::phy::{Format, Modes, OnAir, RateIndex};
 
@@ -11,16 +11,16 @@ const TABLE_MPDUS: u32 = 16;
 
 /// A mode by its group and its place there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ModePlace {
     pub group: u8,
     /// The MCS, in HT that with one stream; before 802.11n counted from the slowest rate.
     pub slot: u8,
 }
 
-impl Place {
+impl ModePlace {
     /// The slowest mode of a group.
-    pub(super) fn slowest(group: usize) -> Place {
-        Place { group: group as u8, slot: 0 }
+    pub(super) fn slowest(group: usize) -> ModePlace {
+        ModePlace { group: group as u8, slot: 0 }
     }
 }
 
@@ -105,8 +105,8 @@ mod tests {
         group.modes.iter().map(|mode| mode.map_or(0, |mode| mode.duration_ns)).collect()
     }
 
-    /// The kernel's table, by hand: 16 · 9,600 bits at 26 bits per symbol of 4 µs are 5,908 symbols, a sixteenth of which is 1,477 µs;
-    /// that has 21 bits, of which the upper 16 are kept.
+    /// The kernel's table, by hand: 16 · 9,600 bits at 26 bits per symbol of 4 µs are 5,908 symbols, a sixteenth of which
+    /// is 1,477 µs; that has 21 bits, of which the upper 16 are kept.
     #[test]
     fn durations_by_hand() {
         let of_ht = groups_of(serde_json::json!({"name": "802.11n"}));

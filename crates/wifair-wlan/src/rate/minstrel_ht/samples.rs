@@ -2,7 +2,7 @@
 
 use wifair_core::Rng;
 
-use super::groups::Place;
+use super::groups::ModePlace;
 use super::statistics::{Statistics, percent};
 
 /// Random orders of the slots of a group.
@@ -16,7 +16,7 @@ const KNOWN: u32 = percent(95);
 
 /// Why a mode is sampled.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum SampleKind {
     /// The next faster one of a group.
     Next,
     /// A faster one at random.
@@ -25,15 +25,22 @@ enum Kind {
     Slow,
 }
 
-const TURNS: [Kind; 6] = [Kind::Next, Kind::Jump, Kind::Next, Kind::Jump, Kind::Next, Kind::Slow];
+const TURNS: [SampleKind; 6] = [
+    SampleKind::Next,
+    SampleKind::Jump,
+    SampleKind::Next,
+    SampleKind::Jump,
+    SampleKind::Next,
+    SampleKind::Slow,
+];
 
 /// Modes that wait to be sampled, in places that may be empty.
-type Waiting = [Option<Place>; WAITING];
+type Waiting = [Option<ModePlace>; WAITING];
 
 /// The modes to sample.
 #[derive(Debug)]
 pub(super) struct Samples {
-    /// By [`Kind`].
+    /// By [`SampleKind`].
     waiting: [Waiting; 3],
     /// The group from which the last next or jump mode was taken.
     last_group: [usize; 2],
@@ -60,8 +67,8 @@ impl Samples {
     }
 
     /// The mode whose turn it is to be sampled, if there is any; only next modes if `only_next`.
-    pub(super) fn take(&mut self, only_next: bool) -> Option<Place> {
-        let mut kind = Kind::Next;
+    pub(super) fn take(&mut self, only_next: bool) -> Option<ModePlace> {
+        let mut kind = SampleKind::Next;
         if !only_next {
             kind = TURNS[self.turn];
             self.turn = (self.turn + 1) % TURNS.len();
@@ -75,28 +82,33 @@ impl Samples {
         let durations = in_use.map(|place| statistics.duration_ns(place));
         let fast_ns = durations.into_iter().min().expect("there are three");
         let slow_ns = durations.into_iter().max().expect("there are three");
-        let count = self.retain(Kind::Next, statistics, 0..fast_ns);
+        let count = self.retain(SampleKind::Next, statistics, 0..fast_ns);
         for place in count..WAITING {
             let next = self.next_faster(statistics, durations[0]);
-            self.waiting[Kind::Next as usize][place] = next;
+            self.waiting[SampleKind::Next as usize][place] = next;
             if next.is_none() {
                 break;
             }
         }
-        let count = self.retain(Kind::Jump, statistics, 0..fast_ns);
-        let mut slow_count = self.retain(Kind::Slow, statistics, fast_ns + 1..slow_ns);
+        let count = self.retain(SampleKind::Jump, statistics, 0..fast_ns);
+        let mut slow_count = self.retain(SampleKind::Slow, statistics, fast_ns + 1..slow_ns);
         for place in count..WAITING {
             let jump = self.next_jump(statistics, fast_ns, slow_ns, &mut slow_count);
-            self.waiting[Kind::Jump as usize][place] = jump;
+            self.waiting[SampleKind::Jump as usize][place] = jump;
             if jump.is_none() {
                 break;
             }
         }
     }
 
-    /// Keeps the waiting modes of a kind with such durations and moves them forward. Returns the place behind them, as the kernel counts
-    /// it: the first is not counted if it stays where it is, and the next takes its place.
-    fn retain(&mut self, kind: Kind, statistics: &Statistics, durations: std::ops::Range<u32>) -> usize {
+    /// Keeps the waiting modes of a kind with such durations and moves them forward. Returns the place behind them, as the
+    /// kernel counts it: the first is not counted if it stays where it is, and the next takes its place.
+    fn retain(
+        &mut self,
+        kind: SampleKind,
+        statistics: &Statistics,
+        durations: std::ops::Range<u32>,
+    ) -> usize {
         let waiting = &mut self.waiting[kind as usize];
         let mut to = 0;
         for from in 0..WAITING {
@@ -112,49 +124,49 @@ impl Samples {
     }
 
     /// Whether a mode waits before the first empty place.
-    fn waits(&self, kind: Kind, place: Place) -> bool {
+    fn waits(&self, kind: SampleKind, place: ModePlace) -> bool {
         self.waiting[kind as usize].iter().map_while(|waiting| *waiting).any(|waiting| waiting == place)
     }
 
     /// Of the next group that has one, the slowest mode faster than `fast_ns` that does not wait.
-    fn next_faster(&mut self, statistics: &Statistics, fast_ns: u32) -> Option<Place> {
+    fn next_faster(&mut self, statistics: &Statistics, fast_ns: u32) -> Option<ModePlace> {
         let count = statistics.group_count();
-        let first = self.last_group[Kind::Next as usize] + 1;
+        let first = self.last_group[SampleKind::Next as usize] + 1;
         let groups = (first..first + count).map(|group| group % count);
         let slowest = |group| {
-            slowest_faster(statistics, group, fast_ns).filter(|&place| !self.waits(Kind::Next, place))
+            slowest_faster(statistics, group, fast_ns).filter(|&place| !self.waits(SampleKind::Next, place))
         };
         let found = groups.into_iter().find_map(slowest)?;
-        self.last_group[Kind::Next as usize] = usize::from(found.group);
+        self.last_group[SampleKind::Next as usize] = usize::from(found.group);
         Some(found)
     }
 
-    /// The next mode in random order of a group that is faster than `fast_ns`. Those met on the way that are faster than `slow_ns` wait
-    /// as slow modes, while there is room.
+    /// The next mode in random order of a group that is faster than `fast_ns`. Those met on the way that are faster than
+    /// `slow_ns` wait as slow modes, while there is room.
     fn next_jump(
         &mut self,
         statistics: &Statistics,
         fast_ns: u32,
         slow_ns: u32,
         slow_count: &mut usize,
-    ) -> Option<Place> {
+    ) -> Option<ModePlace> {
         let count = statistics.group_count();
-        let first = self.last_group[Kind::Jump as usize] + 1;
+        let first = self.last_group[SampleKind::Jump as usize] + 1;
         for group in (first..first + count).map(|group| group % count) {
             let limit_ns = if *slow_count < WAITING { slow_ns } else { fast_ns };
             let Some(least) = slowest_faster(statistics, group, limit_ns) else { continue };
             let Some(place) = self.next_in_order(statistics, least) else { continue };
             let duration_ns = statistics.duration_ns(place);
-            let kind = if duration_ns < fast_ns { Kind::Jump } else { Kind::Slow };
+            let kind = if duration_ns < fast_ns { SampleKind::Jump } else { SampleKind::Slow };
             if self.waits(kind, place) {
                 continue;
             }
-            if kind == Kind::Jump {
-                self.last_group[Kind::Jump as usize] = group;
+            if kind == SampleKind::Jump {
+                self.last_group[SampleKind::Jump as usize] = group;
                 return Some(place);
             }
             if *slow_count < WAITING && duration_ns < slow_ns && statistics.share(place) <= KNOWN {
-                self.waiting[Kind::Slow as usize][*slow_count] = Some(place);
+                self.waiting[SampleKind::Slow as usize][*slow_count] = Some(place);
                 *slow_count += 1;
             }
         }
@@ -162,13 +174,13 @@ impl Samples {
     }
 
     /// The next mode in random order of the group of `least`, from that mode on.
-    fn next_in_order(&mut self, statistics: &Statistics, least: Place) -> Option<Place> {
+    fn next_in_order(&mut self, statistics: &Statistics, least: ModePlace) -> Option<ModePlace> {
         let group = usize::from(least.group);
         let slots = self.orders.len() / ORDERS;
         for _ in 0..slots {
             let slot = self.orders[self.used[group]];
             self.used[group] = (self.used[group] + 1) % self.orders.len();
-            let place = Place { slot, ..least };
+            let place = ModePlace { slot, ..least };
             if slot >= least.slot && statistics.modes_of(group).any(|mode| mode == place) {
                 return Some(place);
             }
@@ -178,7 +190,7 @@ impl Samples {
 }
 
 /// The slowest mode of a group, by MCS, that lasts less than `limit_ns`.
-fn slowest_faster(statistics: &Statistics, group: usize, limit_ns: u32) -> Option<Place> {
+fn slowest_faster(statistics: &Statistics, group: usize, limit_ns: u32) -> Option<ModePlace> {
     statistics.modes_of(group).find(|&place| statistics.duration_ns(place) < limit_ns)
 }
 

@@ -1,6 +1,7 @@
-//! How often MPDUs arrive in each mode, and which modes follow from it. Shares are in units of 1/4096, rounded as in the kernel.
+//! How often MPDUs arrive in each mode, and which modes follow from it. Shares are in units of 1/4096, rounded as in the
+//! kernel.
 
-use super::groups::{Group, Place, Reference, groups};
+use super::groups::{Group, ModePlace, Reference, groups};
 use crate::phy::{Format, Modes, RateIndex};
 
 /// Modes of the highest throughput that are kept.
@@ -51,7 +52,8 @@ impl ModeStatistics {
         ModeStatistics { reference, sent: 0, acknowledged: 0, is_tried: false, share: 0, share_before: 0 }
     }
 
-    /// Takes what was counted since the last update; `faster` is the best share of the faster modes of the group that were tried.
+    /// Takes what was counted since the last update; `faster` is the best share of the faster modes of the group that were
+    /// tried.
     fn update(&mut self, faster: &mut u32) {
         if let Some(measured) = (self.acknowledged << SHIFT).checked_div(self.sent) {
             self.filter(measured);
@@ -86,8 +88,8 @@ impl ModeStatistics {
 struct GroupStatistics {
     streams: u8,
     modes: Vec<Option<ModeStatistics>>,
-    best: [Place; BEST],
-    most_probable: Place,
+    best: [ModePlace; BEST],
+    most_probable: ModePlace,
 }
 
 /// What is known of a link's modes.
@@ -95,7 +97,7 @@ struct GroupStatistics {
 pub(super) struct Statistics {
     groups: Vec<GroupStatistics>,
     /// By index in the link's list.
-    places: Vec<Place>,
+    places: Vec<ModePlace>,
     /// Whether the modes are 802.11n's or later.
     aggregates: bool,
     /// Duration of what goes with a PPDU, without and with RTS and CTS.
@@ -105,20 +107,20 @@ pub(super) struct Statistics {
     /// Since the last update.
     ppdus: u32,
     mpdus: u32,
-    best: [Place; BEST],
-    most_probable: Place,
+    best: [ModePlace; BEST],
+    most_probable: ModePlace,
 }
 
 impl Statistics {
     /// Nothing is known; the chain begins with `first`.
     pub(super) fn new(modes: &Modes, first: RateIndex) -> Statistics {
         let groups = groups(modes);
-        let placed = |(group, of): (usize, &Group)| -> Vec<(RateIndex, Place)> {
-            let place = |slot| Place { group: group as u8, slot };
+        let placed = |(group, of): (usize, &Group)| -> Vec<(RateIndex, ModePlace)> {
+            let place = |slot| ModePlace { group: group as u8, slot };
             let slots = of.modes.iter().zip(0..);
             slots.filter_map(|(mode, slot)| Some((mode.as_ref()?.index, place(slot)))).collect()
         };
-        let mut places: Vec<(RateIndex, Place)> = groups.iter().enumerate().flat_map(placed).collect();
+        let mut places: Vec<(RateIndex, ModePlace)> = groups.iter().enumerate().flat_map(placed).collect();
         places.sort_by_key(|&(index, _)| index);
         let format = modes.on_air(first).mode.format;
         let (overhead_us, ack_us) = match format {
@@ -129,10 +131,10 @@ impl Statistics {
         let of_group = |(number, group): (usize, Group)| GroupStatistics {
             streams: group.streams,
             modes: group.modes.into_iter().map(|mode| mode.map(ModeStatistics::new)).collect(),
-            best: [Place::slowest(number); BEST],
-            most_probable: Place::slowest(number),
+            best: [ModePlace::slowest(number); BEST],
+            most_probable: ModePlace::slowest(number),
         };
-        let places: Vec<Place> = places.into_iter().map(|(_, place)| place).collect();
+        let places: Vec<ModePlace> = places.into_iter().map(|(_, place)| place).collect();
         let first = places[usize::from(first.0)];
         Statistics {
             groups: groups.into_iter().enumerate().map(of_group).collect(),
@@ -148,12 +150,12 @@ impl Statistics {
     }
 
     /// The modes of the highest throughput, the best first.
-    pub(super) fn best(&self) -> &[Place; BEST] {
+    pub(super) fn best(&self) -> &[ModePlace; BEST] {
         &self.best
     }
 
     /// The most probable mode.
-    pub(super) fn most_probable(&self) -> Place {
+    pub(super) fn most_probable(&self) -> ModePlace {
         self.most_probable
     }
 
@@ -163,34 +165,34 @@ impl Statistics {
     }
 
     /// The modes of a group, the slowest first.
-    pub(super) fn modes_of(&self, group: usize) -> impl DoubleEndedIterator<Item = Place> {
-        let place = move |slot: usize| Place { group: group as u8, slot: slot as u8 };
+    pub(super) fn modes_of(&self, group: usize) -> impl DoubleEndedIterator<Item = ModePlace> {
+        let place = move |slot: usize| ModePlace { group: group as u8, slot: slot as u8 };
         let slots = self.groups[group].modes.iter().enumerate();
         slots.filter_map(move |(slot, mode)| mode.as_ref().map(|_| place(slot)))
     }
 
     /// A mode's index in the link's list.
-    pub(super) fn index_of(&self, place: Place) -> RateIndex {
+    pub(super) fn index_of(&self, place: ModePlace) -> RateIndex {
         self.of(place).reference.index
     }
 
     /// Duration of an MPDU of the reference length.
-    pub(super) fn duration_ns(&self, place: Place) -> u32 {
+    pub(super) fn duration_ns(&self, place: ModePlace) -> u32 {
         self.of(place).reference.duration_ns
     }
 
     /// The filtered share of MPDUs acknowledged.
-    pub(super) fn share(&self, place: Place) -> u32 {
+    pub(super) fn share(&self, place: ModePlace) -> u32 {
         self.of(place).share
     }
 
-    fn of(&self, place: Place) -> &ModeStatistics {
+    fn of(&self, place: ModePlace) -> &ModeStatistics {
         self.groups[usize::from(place.group)].modes[usize::from(place.slot)]
             .as_ref()
             .expect("the group has the mode")
     }
 
-    fn of_mut(&mut self, place: Place) -> &mut ModeStatistics {
+    fn of_mut(&mut self, place: ModePlace) -> &mut ModeStatistics {
         self.groups[usize::from(place.group)].modes[usize::from(place.slot)]
             .as_mut()
             .expect("the group has the mode")
@@ -215,9 +217,9 @@ impl Statistics {
             self.mean_mpdus += (mean as i32 - self.mean_mpdus) / 4;
             (self.ppdus, self.mpdus) = (0, 0);
         }
-        let mut best = [Place::slowest(0); BEST];
+        let mut best = [ModePlace::slowest(0); BEST];
         for group in 0..self.groups.len() {
-            let mut best_of_group = [Place::slowest(group); BEST];
+            let mut best_of_group = [ModePlace::slowest(group); BEST];
             let mut faster = 0;
             for place in self.modes_of(group).rev().collect::<Vec<_>>() {
                 self.of_mut(place).update(&mut faster);
@@ -233,7 +235,7 @@ impl Statistics {
     }
 
     /// MPDUs of the reference length per time.
-    fn throughput(&self, place: Place) -> u32 {
+    fn throughput(&self, place: ModePlace) -> u32 {
         let mode = self.of(place);
         if mode.share < HOPELESS {
             return 0;
@@ -248,8 +250,8 @@ impl Statistics {
     }
 
     /// Puts a mode into a list by throughput, of equals by share.
-    fn sort_in(&self, place: Place, list: &mut [Place; BEST]) {
-        let key = |place: Place| (self.throughput(place), self.share(place));
+    fn sort_in(&self, place: ModePlace, list: &mut [ModePlace; BEST]) {
+        let key = |place: ModePlace| (self.throughput(place), self.share(place));
         let behind = list.iter().rposition(|&other| key(place) <= key(other)).map_or(0, |last| last + 1);
         if behind < BEST {
             list[behind..].rotate_right(1);
@@ -259,14 +261,14 @@ impl Statistics {
 
     fn find_most_probable(&mut self) {
         let best = self.best[0];
-        let mut found = Place::slowest(0);
+        let mut found = ModePlace::slowest(0);
         for group in 0..self.groups.len() {
-            let mut of_group = Place::slowest(group);
+            let mut of_group = ModePlace::slowest(group);
             for place in self.modes_of(group) {
                 if self.duration_ns(place) < self.duration_ns(best) && self.share(place) < self.share(best) {
                     continue;
                 }
-                let is_better_than = |other: Place| match self.share(place) > PROBABLE {
+                let is_better_than = |other: ModePlace| match self.share(place) > PROBABLE {
                     true => self.throughput(place) > self.throughput(other),
                     false => self.share(place) > self.share(other),
                 };
@@ -283,7 +285,7 @@ impl Statistics {
     }
 
     /// The mode of the highest throughput among the most probable of groups with fewer streams than `best`.
-    fn with_fewer_streams(&self, best: Place) -> Option<Place> {
+    fn with_fewer_streams(&self, best: ModePlace) -> Option<ModePlace> {
         let streams = self.groups[usize::from(best.group)].streams;
         let fewer = self.groups.iter().filter(|group| group.streams < streams);
         let mut found = (0, None);
@@ -296,8 +298,8 @@ impl Statistics {
         found.1
     }
 
-    /// Replaces each of the two best modes that has lost more than three quarters of its MPDUs since the last update by the best of a
-    /// lower group. Returns whether there was one.
+    /// Replaces each of the two best modes that has lost more than three quarters of its MPDUs since the last update by the
+    /// best of a lower group. Returns whether there was one.
     pub(super) fn descend(&mut self) -> bool {
         let mut fails = false;
         for rank in 0..2 {
@@ -316,7 +318,13 @@ impl Statistics {
     }
 
     /// Attempts in a mode of the chain, each after an RTS or none: as many as fit in `segment_us`, at most `max_attempts`.
-    pub(super) fn attempts_in(&self, place: Place, has_rts: bool, segment_us: u32, max_attempts: u32) -> u32 {
+    pub(super) fn attempts_in(
+        &self,
+        place: ModePlace,
+        has_rts: bool,
+        segment_us: u32,
+        max_attempts: u32,
+    ) -> u32 {
         if self.share(place) < DOUBTFUL {
             return 2;
         }
