@@ -2,8 +2,8 @@
 //! time and packets are arguments, and packets for hosts are passed to an [`Outlet`].
 
 use serde::Serialize;
-use wifair_core::{Class, Ecn, Packet, Rate, Rng, SpecError, StationId, TcpFlags, Time};
-use wifair_queue::{Eviction, Journal, TxQueueEvent};
+use wifair_core::{Class, Ecn, Packet, Rng, SpecError, StationId, TcpFlags, Time};
+use wifair_queue::{Eviction, Journal, PoliceAction, TxQueueEvent};
 use wifair_sim::{
     EventSpec, Lines, Plan, Reading, RunRecord, Tap, Trace, TraceError, TraceSpec, Way, Wire, WireBuilder,
 };
@@ -96,7 +96,7 @@ impl EmulatedNetwork {
         let mut bss = Bss::new(&plan.bss, seed)?;
         let journal = Journal::new();
         bss.keep_journal(&journal);
-        let mut wire = WireBuilder::new(Rate::from_mbps(plan.wire.rate_mbps), plan.wire.loss_rate);
+        let mut wire = WireBuilder::new(&plan.wire);
         let lines = wire.lines(Time::from_secs_f64(plan.wire.one_way_delay_ms * 1e-3), None);
         Ok(EmulatedNetwork {
             plan: Plan { flows: vec![], ..plan.clone() },
@@ -321,19 +321,25 @@ impl EmulatedNetwork {
         journal.take(|entry| {
             let handle = Handle::of(&entry.packet);
             match entry.event {
-                TxQueueEvent::Enqueued | TxQueueEvent::Dequeued { .. } => {}
+                TxQueueEvent::Enqueued
+                | TxQueueEvent::Dequeued { .. }
+                | TxQueueEvent::Policed(PoliceAction::Forward) => {}
                 TxQueueEvent::Finished { .. } => {
                     store.finish(handle, *now);
                     if let Some(shown) = trace.as_mut().and_then(Trace::contents_mut) {
                         shown.finish(handle);
                     }
                 }
-                TxQueueEvent::CeMarked | TxQueueEvent::EceMarked => {
+                TxQueueEvent::CeMarked
+                | TxQueueEvent::EceMarked
+                | TxQueueEvent::Policed(PoliceAction::Mark) => {
                     if let Some(stored) = store.get(handle) {
                         conversations.way(stored.conversation, stored.forward).marked += 1;
                     }
                 }
-                TxQueueEvent::Refused(_) | TxQueueEvent::Evicted { .. } => {
+                TxQueueEvent::Refused(_)
+                | TxQueueEvent::Evicted { .. }
+                | TxQueueEvent::Policed(PoliceAction::Drop) => {
                     if let Some(stored) = store.remove(handle) {
                         let way = conversations.way(stored.conversation, stored.forward);
                         match entry.event {

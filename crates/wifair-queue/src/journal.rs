@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use wifair_core::{Packet, Rate, StationId, Time};
 
-use crate::words::{Eviction, Outcome, Refusal};
+use crate::words::{Eviction, Outcome, PoliceAction, Refusal};
 
 /// An event in a packet's stay at a transmit queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub enum TxQueueEvent {
         /// When it had been admitted.
         enqueued_at: Time,
     },
+    /// It came from a station, and the access point's scheme has decided about it: [`PoliceAction::Mark`] only if it got CE.
+    Policed(PoliceAction),
     /// Its service by the MAC has ended.
     Finished {
         /// The outcome.

@@ -22,6 +22,7 @@ mod flows;
 mod journal;
 mod limit;
 mod pi;
+mod policing;
 mod scheme;
 mod snapshot;
 mod tx_queue;
@@ -48,6 +49,6 @@ pub use schemes::SchemeSpec;
 pub use snapshot::{FlowLedger, Ledger, TxQueueSnapshot};
 pub use tx_queue::{LoweredLimit, TxQueue, TxQueueSpec};
 pub use words::{
-    Direction, Eviction, Exchange, Extent, Grant, Link, MpduOutcome, Outcome, Reception, Refusal, Rounds,
-    StationLimit, Transmission, TransmittedMpdu,
+    Direction, Eviction, Exchange, Extent, Grant, Link, MpduOutcome, Outcome, PoliceAction, Reception,
+    Refusal, Rounds, StationLimit, Transmission, TransmittedMpdu,
 };

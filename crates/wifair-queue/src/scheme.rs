@@ -2,7 +2,7 @@ use wifair_core::{Ac, Class, FlowId, Rng, StationId, Time};
 
 use crate::buffer::{Arrival, Buffer, DequeuedPacket, Indexes, Placed};
 use crate::flows::Flows;
-use crate::words::{Eviction, Exchange, Grant, Link, Reception, Transmission};
+use crate::words::{Eviction, Exchange, Grant, Link, PoliceAction, Reception, Transmission};
 
 /// A queue management scheme of a transmission buffer.
 ///
@@ -83,6 +83,18 @@ pub trait Scheme: Send {
         is_missing("on_reception")
     }
 
+    /// Decides whether a packet received from a station is forwarded, marked or dropped. The scheme of the packet's access category
+    /// decides, after all schemes were notified by [`Scheme::on_reception`].
+    fn police(&mut self, _reception: &Reception, _buffer: &mut Buffer, _cx: &mut Cx) -> PoliceAction {
+        is_missing("police")
+    }
+
+    /// The access point has read how much a station has to send in an access category; `cx.links` has the size
+    /// ([`Link::queue_bytes`]). Comes before [`Scheme::on_reception`] of the packets of the same frame.
+    fn on_queue_size(&mut self, _station: StationId, _ac: Ac, _buffer: &mut Buffer, _cx: &mut Cx) {
+        is_missing("on_queue_size")
+    }
+
     /// The data rate towards a station has changed; `cx.links` has the new one. A PPDU on the air keeps its rate.
     fn on_link_rate(&mut self, _station: StationId, _buffer: &mut Buffer, _cx: &mut Cx) {
         is_missing("on_link_rate")
@@ -155,6 +167,10 @@ pub struct Hooks {
     pub transmission: bool,
     /// [`Scheme::on_reception`]; at an access point alone.
     pub reception: bool,
+    /// [`Scheme::police`]; at an access point alone.
+    pub police: bool,
+    /// [`Scheme::on_queue_size`], and queue sizes in [`Cx::links`]; at an access point alone.
+    pub queue_size: bool,
     /// [`Scheme::on_link_rate`].
     pub link_rate: bool,
     /// [`Scheme::next_tick`] and [`Scheme::on_tick`].

@@ -1,12 +1,14 @@
 use wifair_core::{Class, Counters, FlowId, LogHistogram, Time, counters};
 
 use crate::buffer::{Count, Counted, Fifo, PacketCounters, QueuedPacket};
+use crate::policing::{Policed, PolicingCounters};
 
 counters! {
     /// Counters of the packets of a class, of one flow or of all: packets and IP bytes.
     ///
     /// offered = tail_dropped + aqm_refused + accepted; queued_before + accepted = dequeued + evicted + aqm_evicted + filtered
-    /// + queued; in_service_before + dequeued = delivered + lost_at_retry_limit + in_service.
+    /// + queued; in_service_before + dequeued = delivered + lost_at_retry_limit + in_service. Apart from these, policed =
+    /// forwarded + police_dropped, of packets from stations.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Ledger |now, earlier| {
         /// Queued when counting began; nothing in a cumulative ledger.
@@ -37,6 +39,12 @@ counters! {
         pub ce_marked: Count,
         /// Pure ACKs on which ECE was set here, whether or not lost later.
         pub ece_marked: Count,
+        /// From stations, and policed here ([`Scheme::police`](crate::Scheme::police)).
+        pub policed: Count,
+        /// Of these, forwarded with a CE that was set here.
+        pub police_marked: Count,
+        /// Of these, lost: dropped here.
+        pub police_dropped: Count,
         /// Still queued at the end.
         pub queued: Count = now.queued,
         /// At the MAC at the end.
@@ -52,6 +60,18 @@ impl Ledger {
         lost.add(&self.evicted);
         lost.add(&self.aqm_evicted);
         lost
+    }
+
+    /// Packets from stations that were policed and forwarded, marked ones included.
+    pub fn forwarded(&self) -> Count {
+        self.policed.since(&self.police_dropped)
+    }
+
+    /// Adds what was counted of packets from stations.
+    pub(crate) fn add_policed(&mut self, policed: &Policed) {
+        self.policed.add(&policed.received);
+        self.police_marked.add(&policed.ce_marked);
+        self.police_dropped.add(&policed.dropped);
     }
 
     /// Converts the totals of a flow and class, given what is queued. Admitted packets are not counted separately: each is
@@ -77,6 +97,9 @@ impl Ledger {
             lost_at_retry_limit: counters.total(Counted::LostAtRetryLimit),
             ce_marked: counters.total(Counted::CeMarked),
             ece_marked: counters.total(Counted::EceMarked),
+            policed: Count::default(),
+            police_marked: Count::default(),
+            police_dropped: Count::default(),
             queued,
             in_service: counters.in_service(),
         }
@@ -102,7 +125,7 @@ pub struct TxQueueSnapshot {
     pub at: Time,
     /// Totals over all flows, including forgotten ones, by [`Class`].
     pub classes: [Ledger; 3],
-    /// Each currently known flow that has offered a packet.
+    /// Each currently known flow that has offered a packet, or had one policed.
     pub flows: Vec<FlowLedger>,
     /// Queue length in packets (without the one in service), weighted by nanoseconds. Its mean is exact.
     pub length: LogHistogram,
@@ -113,7 +136,7 @@ pub struct TxQueueSnapshot {
 }
 
 impl TxQueueSnapshot {
-    pub(crate) fn of(fifo: &Fifo, now: Time) -> TxQueueSnapshot {
+    pub(crate) fn of(fifo: &Fifo, policing: Option<&PolicingCounters>, now: Time) -> TxQueueSnapshot {
         let counters = fifo.counters();
         let mut queued = vec![[Count::default(); 3]; counters.flows.len()];
         for slot in fifo.slots().iter() {
@@ -130,16 +153,26 @@ impl TxQueueSnapshot {
                 totals[class].add(&flow.classes[class]);
                 queued_in_all[class].add(&queued[class]);
             }
-            let classes =
+            let mut classes =
                 Class::ALL.map(|class| Ledger::of(&flow.classes[class as usize], queued[class as usize]));
-            if classes.iter().any(|ledger| ledger.offered.packets > 0) {
+            if let Some(policed) = policing.and_then(|policing| policing.of(FlowId(id as u32))) {
+                classes.iter_mut().zip(policed).for_each(|(ledger, policed)| ledger.add_policed(policed));
+            }
+            if classes.iter().any(|ledger| ledger.offered.packets + ledger.policed.packets > 0) {
                 flows.push(FlowLedger { flow: FlowId(id as u32), predecessors: flow.predecessors, classes });
             }
         }
+        let mut classes =
+            Class::ALL.map(|class| Ledger::of(&totals[class as usize], queued_in_all[class as usize]));
+        if let Some(policing) = policing {
+            classes
+                .iter_mut()
+                .zip(&policing.total())
+                .for_each(|(ledger, policed)| ledger.add_policed(policed));
+        }
         TxQueueSnapshot {
             at: now,
-            classes: Class::ALL
-                .map(|class| Ledger::of(&totals[class as usize], queued_in_all[class as usize])),
+            classes,
             flows,
             length: fifo.length_histogram(now),
             sojourn: fifo.sojourn().clone(),

@@ -2,18 +2,19 @@ mod takeover;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Ac, FlowId, LogHistogram, Packet, Rng, SpecError, StationId, Time};
+use wifair_core::{Ac, Counters, Ecn, FlowId, LogHistogram, Packet, Rng, SpecError, StationId, Time};
 
 use crate::buffer::{Buffer, Count, DequeuedPacket, DequeuedSlot, TxCompletion};
 use crate::journal::{Journal, TxQueueEvent};
 use crate::limit::LimitControl;
 use crate::limit::Wants;
 use crate::limits::LimitSpec;
+use crate::policing::PolicingCounters;
 use crate::scheme::{Cx, Hooks, Scheme, Shortcuts, View};
 use crate::schemes::SchemeSpec;
 use crate::snapshot::Ledger;
 use crate::snapshot::TxQueueSnapshot;
-use crate::words::{Exchange, Grant, Outcome, Reception, Refusal, Transmission};
+use crate::words::{Exchange, Grant, Outcome, PoliceAction, Reception, Refusal, Transmission};
 
 /// Parameters of a transmit queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -139,6 +140,8 @@ pub struct TxQueue {
     rng: Rng,
     /// Nanoseconds from dequeue to first transmission, on links that aggregate.
     wait_below: LogHistogram,
+    /// Counters of the packets from stations, once a scheme polices them.
+    policing: Option<Box<PolicingCounters>>,
 }
 
 impl TxQueue {
@@ -191,6 +194,7 @@ impl TxQueue {
             scheme,
             rng: Rng::stream(seed, label, "scheme"),
             wait_below: LogHistogram::new(),
+            policing: None,
             plain: false,
             by_station: false,
             observed: true,
@@ -203,6 +207,9 @@ impl TxQueue {
     fn read_declarations(&mut self) {
         let wants = self.control.as_ref().map_or(Wants::default(), |control| control.wants());
         self.hooks = self.scheme.hooks();
+        if self.hooks.police {
+            self.policing.get_or_insert_default();
+        }
         self.watches = wants.idle || self.buffer.observers.journal.is_some();
         self.shortcuts = if self.watches { Shortcuts::default() } else { self.scheme.shortcuts() };
         self.observes_exchanges = self.hooks.exchange || wants.exchange || self.watches;
@@ -508,6 +515,33 @@ impl TxQueue {
         self.ask(now, view, |scheme, buffer, cx| scheme.on_reception(reception, buffer, cx));
     }
 
+    /// Decides about a packet that the access point has received from a station, and counts it. Returns [`PoliceAction::Mark`] only
+    /// for a packet that is to get CE. For schemes with [`Hooks::police`] only.
+    pub fn police(&mut self, reception: &Reception, now: Time, view: View) -> PoliceAction {
+        let &Reception { packet, flow, station, .. } = reception;
+        self.buffer.fifo_mut().advance(now);
+        self.buffer.expect_flow(flow);
+        let mut policing = self.policing.take().expect("the scheme polices");
+        let action = self.ask(now, view, |scheme, buffer, cx| {
+            let action = scheme.police(reception, buffer, cx);
+            let action = policing.count(packet, flow, packet.class(), action);
+            if let Some(journal) = &buffer.observers.journal {
+                let marked = packet.with_ecn(Ecn::Ce);
+                let packet = if action == PoliceAction::Mark { &marked } else { packet };
+                journal.note(now, TxQueueEvent::Policed(action), packet, station);
+            }
+            action
+        });
+        self.policing = Some(policing);
+        action
+    }
+
+    /// Reports that the access point has read a station's queue size. For schemes with [`Hooks::queue_size`] only.
+    pub fn queue_size(&mut self, station: StationId, ac: Ac, now: Time, view: View) {
+        self.buffer.fifo_mut().advance(now);
+        self.ask(now, view, |scheme, buffer, cx| scheme.on_queue_size(station, ac, buffer, cx));
+    }
+
     /// Reports a change of the data rate towards a station. For schemes with [`Hooks::link_rate`] only.
     pub fn link_rate(&mut self, station: StationId, now: Time, view: View) {
         self.buffer.fifo_mut().advance(now);
@@ -567,6 +601,15 @@ impl TxQueue {
         self.buffer.slots().map(|slot| &self.buffer[slot].packet)
     }
 
+    /// What is queued of an access category. Walks the queue.
+    pub fn queued(&self, ac: Ac) -> Count {
+        let mut queued = Count::default();
+        for packet in self.buffer.slots().map(|slot| &self.buffer[slot]).filter(|packet| packet.ac == ac) {
+            queued.add(&Count { packets: 1, bytes: packet.packet.ip_bytes().into() });
+        }
+        queued
+    }
+
     /// The buffer, read-only.
     pub fn buffer(&self) -> &Buffer {
         &self.buffer
@@ -609,14 +652,21 @@ impl TxQueue {
         if self.hooks.forgotten {
             self.scheme.on_forgotten(flow);
         }
-        self.buffer.retire(flow).map(|counters| Ledger::of(&counters, Count::default()))
+        let mut classes = self.buffer.retire(flow).map(|counters| Ledger::of(&counters, Count::default()));
+        if let Some(policing) = &mut self.policing {
+            classes
+                .iter_mut()
+                .zip(&policing.retire(flow))
+                .for_each(|(ledger, policed)| ledger.add_policed(policed));
+        }
+        classes
     }
 
     /// All counters up to `now`.
     pub fn snapshot(&self, now: Time) -> TxQueueSnapshot {
         TxQueueSnapshot {
             wait_below: self.wait_below.clone(),
-            ..TxQueueSnapshot::of(self.buffer.fifo(), now)
+            ..TxQueueSnapshot::of(self.buffer.fifo(), self.policing.as_deref(), now)
         }
     }
 }
@@ -644,7 +694,7 @@ mod tests {
             queues[1].shortcuts = Shortcuts::default();
             queues[1].review();
             let mut flows = Flows::new(&FlowsSpec::default());
-            let links = [54.0, 11.0, 1.0].map(|mbps| Link { rate: Rate::from_mbps(mbps) });
+            let links = [54.0, 11.0, 1.0].map(|mbps| Link::new(Rate::from_mbps(mbps)));
             let mut in_service: Vec<[DequeuedPacket; 2]> = vec![];
             let mut now = Time::ZERO;
             for (what, connection, is_ack, us) in steps {

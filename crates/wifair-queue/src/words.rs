@@ -37,6 +37,28 @@ pub enum Eviction {
 pub struct Link {
     /// Current data rate towards the station.
     pub rate: Rate,
+    /// By [`Ac`].
+    queue_bytes: [Option<u32>; 4],
+}
+
+impl Link {
+    /// A link at that rate, of whose station no queue size is known.
+    pub const fn new(rate: Rate) -> Link {
+        Link { rate, queue_bytes: [None; 4] }
+    }
+
+    /// How much the station has to send in an access category, in bytes of MSDUs, by the last Queue Size subfield that the
+    /// access point has read (802.11-2020, 9.2.4.5.6; `docs/medium.md`, section 15): rounded up as the field is, and 64,769 or
+    /// 2,147,329 for more than the field can say. `None` before the first, under DCF, and unless a scheme of the access point
+    /// has [`Hooks::queue_size`](crate::Hooks::queue_size).
+    pub const fn queue_bytes(&self, ac: Ac) -> Option<u32> {
+        self.queue_bytes[ac as usize]
+    }
+
+    /// Records a queue size that the access point has read.
+    pub const fn set_queue_bytes(&mut self, ac: Ac, bytes: u32) {
+        self.queue_bytes[ac as usize] = Some(bytes);
+    }
 }
 
 /// Permission to send one packet. An aggregate is a series of grants for one station.
@@ -167,7 +189,8 @@ pub struct Exchange<'a> {
     pub airtime: Time,
     /// Overhead in addition to `airtime`: before each attempt a DIFS and the backoff slots that it counted down, after each
     /// failed one the timeout. Complete only if a scheme of the access point has the hook
-    /// `exchange`, `transmission` or `reception` ([`Hooks`](crate::Hooks)).
+    /// `exchange`, `transmission`, `reception`, `police` or
+    /// `queue_size` ([`Hooks`](crate::Hooks)).
     pub overhead: Time,
     /// From head of line to the end: `airtime`, `overhead`, and the time for which the backoff was frozen because others
     /// transmitted.
@@ -251,6 +274,18 @@ impl<'a> Transmission<'a> {
     pub fn channel_time(&self) -> Time {
         self.airtime + self.overhead
     }
+}
+
+/// What becomes of a packet that the access point has received from a station (`docs/medium.md`, section 14).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PoliceAction {
+    /// It is forwarded unchanged.
+    Forward,
+    /// It is forwarded with CE if its transport is ECN-capable (RFC 3168, section 5), else unchanged: a scheme that wants to drop
+    /// it then reads [`Packet::ecn`].
+    Mark,
+    /// It is dropped.
+    Drop,
 }
 
 /// A data frame that the access point has received from a station. Duplicates are not reported.

@@ -514,7 +514,7 @@ impl Happened {
             TxQueueEvent::Evicted { reason: Eviction::Aqm, enqueued_at } => (6, enqueued_at),
             TxQueueEvent::CeMarked | TxQueueEvent::EceMarked => (7, entry.at),
             TxQueueEvent::Finished { outcome: Outcome::LostAtRetryLimit, .. } => (8, entry.at),
-            TxQueueEvent::Finished { .. } => return None,
+            TxQueueEvent::Finished { .. } | TxQueueEvent::Policed(_) => return None,
         };
         let flow = flow_of[address::slot_of(&entry.packet.tuple)];
         let class = entry.packet.class();
@@ -534,7 +534,7 @@ impl Happened {
 }
 
 /// Packets by fate, in the order that `wifair.live` names.
-fn counters(ledger: &Ledger) -> [u64; 11] {
+fn counters(ledger: &Ledger) -> [u64; 14] {
     [
         ledger.offered.packets,
         ledger.tail_dropped.packets,
@@ -547,5 +547,8 @@ fn counters(ledger: &Ledger) -> [u64; 11] {
         ledger.lost_at_retry_limit.packets,
         ledger.ce_marked.packets,
         ledger.ece_marked.packets,
+        ledger.policed.packets,
+        ledger.police_marked.packets,
+        ledger.police_dropped.packets,
     ]
 }

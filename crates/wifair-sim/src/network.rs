@@ -79,7 +79,7 @@ impl<T: Tap> Network<T> {
         let mut bss = Bss::new(&plan.bss, seed)?;
         tap.begin(&mut bss);
         let default_delay_ms = plan.wire.one_way_delay_ms;
-        let mut wire = WireBuilder::new(Rate::from_mbps(plan.wire.rate_mbps), plan.wire.loss_rate);
+        let mut wire = WireBuilder::new(&plan.wire);
         let station_ids = plan.station_ids();
         let mut agenda = Agenda::new();
         let (groups, group_of) = Groups::new(plan);

@@ -78,10 +78,16 @@ impl Default for RunSpec {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WireSpec {
-    /// Rate of each direction, in Mbit/s. The queue before the wire has no limit. At 25,000, Ethernet's
-    /// lowest rate above that of every PHY here (802.11be with 320 MHz and 8 streams has 23,059), the AP
+    /// Rate of each direction, in Mbit/s; with `rate_up_mbps`, that of the direction to the AP. At 25,000,
+    /// Ethernet's lowest rate above that of every PHY here (802.11be with 320 MHz and 8 streams has 23,059), the AP
     /// remains the bottleneck.
     pub rate_mbps: f64,
+    /// Rate from the AP to the servers, in Mbit/s, if it differs from `rate_mbps`.
+    pub rate_up_mbps: Option<f64>,
+    /// Limit of the queue before the wire, in packets, in each direction, without the packet that is being
+    /// transmitted. A packet that finds the queue full is dropped. Without the key there is no limit. It also
+    /// holds for flows with a link of their own (`flows.wire_rate_mbps`).
+    pub limit_packets: Option<u32>,
     /// One-way delay between AP and server, in milliseconds.
     pub one_way_delay_ms: f64,
     /// Packet loss probability of each direction, 0 to 1.
@@ -90,7 +96,13 @@ pub struct WireSpec {
 
 impl Default for WireSpec {
     fn default() -> Self {
-        WireSpec { rate_mbps: 25_000.0, one_way_delay_ms: 5.0, loss_rate: 0.0 }
+        WireSpec {
+            rate_mbps: 25_000.0,
+            rate_up_mbps: None,
+            limit_packets: None,
+            one_way_delay_ms: 5.0,
+            loss_rate: 0.0,
+        }
     }
 }
 
@@ -258,6 +270,14 @@ impl Plan {
             check_range("run.state_interval_s", interval, 1e-4, run.duration_s, "s")?;
         }
         check_range("wire.rate_mbps", self.wire.rate_mbps, 0.001, 1e6, "Mbps")?;
+        if let Some(rate) = self.wire.rate_up_mbps {
+            check_range("wire.rate_up_mbps", rate, 0.001, 1e6, "Mbps")?;
+        }
+        if let Some(packets) = self.wire.limit_packets
+            && !(1..=1_000_000).contains(&packets)
+        {
+            return Err(SpecError::new("wire.limit_packets", packets, "1 to 1000000 packets"));
+        }
         check_range("wire.one_way_delay_ms", self.wire.one_way_delay_ms, 0.0, 1e5, "ms")?;
         check_range("wire.loss_rate", self.wire.loss_rate, 0.0, 1.0, "")?;
         let bss = Bss::new(&self.bss, 0)

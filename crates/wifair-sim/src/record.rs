@@ -107,6 +107,7 @@ impl RunRecord {
             channel_time_up_believed_s: channel_time_s(|times| times.believed.up),
             channel_time_down_believed_s: channel_time_s(|times| times.believed.down),
             wire_lost_packets: wire.losses,
+            wire_dropped_packets: wire.dropped,
             warnings: warnings(plan, &ap, &wire_rows),
         };
         let (transfers, transfer_groups) = transfers.into_rows();
@@ -194,6 +195,9 @@ fn flow_rows(plan: &Plan, before: &Snapshot, after: &Snapshot, duration_s: f64) 
                 ap_retry_lost_packets: tally.lost_at_retry_limit.packets,
                 ap_filtered_packets: tally.filtered.packets,
                 ap_marked_packets: tally.ce_marked.packets + tally.ece_marked.packets,
+                ap_policed_packets: tally.policed.packets,
+                ap_police_marked_packets: tally.police_marked.packets,
+                ap_police_dropped_packets: tally.police_dropped.packets,
             }
         })
         .collect()
@@ -261,6 +265,9 @@ fn ledger_row(node: &str, class: &str, ledger: &Ledger) -> QueueRow {
         aqm_drop_packets: ledger.aqm_refused.packets + ledger.aqm_evicted.packets,
         ce_marked_packets: ledger.ce_marked.packets,
         ece_marked_packets: ledger.ece_marked.packets,
+        policed_packets: ledger.policed.packets,
+        police_marked_packets: ledger.police_marked.packets,
+        police_dropped_packets: ledger.police_dropped.packets,
         retry_lost_packets: ledger.lost_at_retry_limit.packets,
         dequeued_packets: ledger.dequeued.packets,
         delivered_packets: ledger.delivered.packets,
@@ -273,6 +280,9 @@ fn ledger_row(node: &str, class: &str, ledger: &Ledger) -> QueueRow {
         retry_lost_bytes: ledger.lost_at_retry_limit.bytes,
         dequeued_bytes: ledger.dequeued.bytes,
         delivered_bytes: ledger.delivered.bytes,
+        policed_bytes: ledger.policed.bytes,
+        police_marked_bytes: ledger.police_marked.bytes,
+        police_dropped_bytes: ledger.police_dropped.bytes,
         loss_ratio: ratio(lost, ledger.offered.packets),
         length_mean_packets: None,
         length_p50_packets: None,
@@ -293,6 +303,7 @@ fn wire_rows(wire: &WireCounters, elapsed: Time) -> Vec<WireRow> {
     let row = |(direction, link): (&str, &LinkCounters)| WireRow {
         direction: direction.into(),
         packets: link.packets,
+        dropped_packets: link.dropped,
         wait_mean_ms: (link.packets > 0).then(|| ns_to_ms(link.wait_ns as f64 / link.packets as f64)),
         length_mean_packets: link.length_ns as f64 / elapsed.as_ns() as f64,
     };
@@ -328,7 +339,8 @@ fn warnings(plan: &Plan, ap: &[(Option<Ac>, TxQueueSnapshot)], wire: &[WireRow])
                 if is_down { format!(", and {at_ap_ms:.3} ms in the AP's buffer") } else { String::new() };
             warnings.push(format!(
                 "the wire is a bottleneck {}: on the mean packets waited {wait_ms:.0} ms for its {} Mbps{beside}",
-                row.direction, plan.wire.rate_mbps
+                row.direction,
+                plan.wire.rate_up_mbps.filter(|_| !is_down).unwrap_or(plan.wire.rate_mbps)
             ));
         }
     }

@@ -1,10 +1,11 @@
 mod delay;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use wifair_core::{Packet, Rate, Rng, Time, counters};
 
 use crate::min_tree::MinTree;
+use crate::plan::WireSpec;
 use crate::ring::Ring;
 
 /// Direction of a packet on the wire.
@@ -21,8 +22,10 @@ counters! {
     /// The queue before the shared link in one direction.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct LinkCounters |now, earlier| {
-        /// Packets that arrived at it.
+        /// Packets that it has admitted.
         pub packets: u64,
+        /// Packets dropped because it was full.
+        pub dropped: u64,
         /// Sum of the times that these wait, in nanoseconds modulo 2⁶⁴.
         pub wait_ns: u64 = now.wait_ns.wrapping_sub(earlier.wait_ns),
         /// Integral of its length over time, in packets × nanoseconds modulo 2⁶⁴.
@@ -34,14 +37,16 @@ counters! {
     /// What has happened on the wire.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct WireCounters {
-        /// Packets lost.
+        /// Packets lost at random.
         pub losses: u64,
+        /// Packets dropped by full queues, before the shared link or flows' own.
+        pub dropped: u64,
         /// The shared link, by [`Way`].
         pub shared: [LinkCounters; 2],
     }
 }
 
-/// A transmitter: serialises packets one after the other, with an unlimited queue.
+/// A transmitter: serialises packets one after the other.
 #[derive(Clone, Debug)]
 struct Transmitter {
     rate: Rate,
@@ -84,6 +89,41 @@ pub struct WireArrival<'a> {
     pub packet: &'a Packet,
 }
 
+/// What keeps packets off a wire: random losses, and full queues.
+#[derive(Clone, Debug)]
+struct Losses {
+    rate: f64,
+    limit_packets: Option<usize>,
+    /// By transmitter: when the packets that wait for it will start, and the packets that found no room.
+    queues: Vec<(VecDeque<Time>, u64)>,
+    at_random: u64,
+    rng: Rng,
+}
+
+impl Losses {
+    /// Whether a packet is lost that reaches the queue of a transmitter, which is busy until `free_at`. Takes a draw if there
+    /// are random losses.
+    fn takes(&mut self, transmitter: usize, free_at: Time, now: Time) -> bool {
+        if self.rate > 0.0 && self.rng.chance(self.rate) {
+            self.at_random += 1;
+            return true;
+        }
+        let Some(limit) = self.limit_packets else { return false };
+        let (waiting, dropped) = &mut self.queues[transmitter];
+        while waiting.front().is_some_and(|start| *start <= now) {
+            waiting.pop_front();
+        }
+        if waiting.len() >= limit {
+            *dropped += 1;
+            return true;
+        }
+        if free_at > now {
+            waiting.push_back(free_at);
+        }
+        false
+    }
+}
+
 /// Packets from one transmitter to one distance. They arrive in the order in which they left, so a queue suffices.
 #[derive(Clone, Debug)]
 struct Line {
@@ -96,9 +136,10 @@ struct Line {
 
 /// The wired side: full-duplex links between the AP and the servers.
 ///
-/// Each direction of a link is a FIFO transmitter with a fixed rate and an unlimited queue, followed by a constant delay. Flows
-/// of one link may differ in delay (a server further away); each delay has a separate line. Packets are lost only if a loss
-/// rate is set; that takes one draw per packet, and none if it is zero.
+/// Each direction of a link is a FIFO transmitter with a fixed rate, followed by a constant delay. Flows of one link may differ in
+/// delay (a server further away); each delay has a separate line. The queue before each transmitter has no limit unless one is
+/// set; then a packet that finds it full is dropped. The packet that is being transmitted does not count. Packets are lost at
+/// random only if a loss rate is set; that takes one draw per packet, and none if it is zero.
 #[derive(Clone, Debug)]
 pub struct Wire {
     /// Those of the shared link first, by [`Way`].
@@ -107,9 +148,7 @@ pub struct Wire {
     lines: Vec<[Line; 2]>,
     heads: Heads,
     /// [`None`] if nothing is lost.
-    loss_rate: Option<f64>,
-    losses: u64,
-    rng: Rng,
+    losses: Option<Box<Losses>>,
 }
 
 /// By [`Lines`]: when the next packet arrives on either.
@@ -150,19 +189,23 @@ pub struct WireBuilder {
     /// By transmitter and delay.
     pairs: BTreeMap<(u32, Time), Lines>,
     loss_rate: f64,
+    limit_packets: Option<u32>,
 }
 
 impl WireBuilder {
-    /// Creates a wire whose shared link runs at `rate` in each direction and loses a fraction `loss_rate` of the packets.
-    pub fn new(rate: Rate, loss_rate: f64) -> WireBuilder {
+    /// Creates a wire with this shared link, losses and limit of queues.
+    pub fn new(spec: &WireSpec) -> WireBuilder {
+        let &WireSpec { rate_mbps, rate_up_mbps, loss_rate, limit_packets, .. } = spec;
         let (transmitters, lines, pairs) = (vec![], vec![], BTreeMap::new());
-        let mut builder = WireBuilder { shared: [0; 2], transmitters, lines, pairs, loss_rate };
-        builder.shared = builder.link(rate);
+        let mut builder =
+            WireBuilder { shared: [0; 2], transmitters, lines, pairs, loss_rate, limit_packets };
+        builder.shared = builder.link([rate_up_mbps.unwrap_or(rate_mbps), rate_mbps].map(Rate::from_mbps));
         builder
     }
 
-    fn link(&mut self, rate: Rate) -> [u32; 2] {
-        [(); 2].map(|()| {
+    /// A link with these rates, by [`Way`].
+    fn link(&mut self, rates: [Rate; 2]) -> [u32; 2] {
+        rates.map(|rate| {
             self.transmitters.push(Transmitter::new(rate));
             self.transmitters.len() as u32 - 1
         })
@@ -171,7 +214,7 @@ impl WireBuilder {
     /// The lines for a flow at a one-way `delay`: over the shared link, or over its own link of rate `own`.
     pub fn lines(&mut self, delay: Time, own: Option<Rate>) -> Lines {
         let [to_server, to_ap] = match own {
-            Some(rate) => self.link(rate),
+            Some(rate) => self.link([rate; 2]),
             None => self.shared,
         };
         if let Some(lines) = self.pairs.get(&(to_server, delay)) {
@@ -187,13 +230,19 @@ impl WireBuilder {
     /// Builds the wire; `rng` decides about losses.
     pub fn build(self, rng: Rng) -> Wire {
         let heads = Heads::new(self.lines.len());
+        let losses = Losses {
+            rate: self.loss_rate,
+            limit_packets: self.limit_packets.map(|packets| packets as usize),
+            queues: vec![Default::default(); self.transmitters.len()],
+            at_random: 0,
+            rng,
+        };
+        let any = losses.rate > 0.0 || losses.limit_packets.is_some();
         Wire {
             transmitters: self.transmitters,
             lines: self.lines,
             heads,
-            loss_rate: Some(self.loss_rate).filter(|rate| *rate > 0.0),
-            losses: 0,
-            rng,
+            losses: any.then(|| Box::new(losses)),
         }
     }
 }
@@ -207,10 +256,7 @@ impl Wire {
     /// Sends `packet`, of the connection in `slot`; returns when it will arrive, or [`Time::MAX`] if it is lost.
     #[inline(always)] // a call saves and restores more registers than the rest takes
     pub fn send(&mut self, lines: Lines, way: Way, slot: usize, packet: &Packet, now: Time) -> Time {
-        if let Some(rate) = self.loss_rate
-            && self.rng.chance(rate)
-        {
-            self.losses += 1;
+        if self.losses.is_some() && self.loses(lines, way, now) {
             return Time::MAX;
         }
         let line = &mut self.lines[lines.0 as usize][way as usize];
@@ -235,6 +281,14 @@ impl Wire {
         arrival
     }
 
+    /// Whether a packet that is sent now is lost.
+    #[inline(never)]
+    fn loses(&mut self, lines: Lines, way: Way, now: Time) -> bool {
+        let transmitter = self.lines[lines.0 as usize][way as usize].transmitter as usize;
+        let free_at = self.transmitters[transmitter].free_at;
+        self.losses.as_mut().is_some_and(|losses| losses.takes(transmitter, free_at, now))
+    }
+
     /// Takes the packet that arrives at [`Wire::next_arrival`]; on a tie, that of the line built first. Panics if none is under
     /// way.
     pub fn arrive(&mut self) -> WireArrival<'_> {
@@ -252,15 +306,18 @@ impl Wire {
 
     /// The counters at `now`.
     pub fn counters(&self, now: Time) -> WireCounters {
+        let losses = self.losses.as_deref();
         WireCounters {
-            losses: self.losses,
+            losses: losses.map_or(0, |losses| losses.at_random),
+            dropped: losses.map_or(0, |losses| losses.queues.iter().map(|(_, dropped)| dropped).sum()),
             shared: [0, 1].map(|transmitter| self.link_counters(transmitter, now)),
         }
     }
 
     fn link_counters(&self, transmitter: u32, now: Time) -> LinkCounters {
         let Transmitter { rate, wait_ns, .. } = self.transmitters[transmitter as usize];
-        let mut counters = LinkCounters { packets: 0, wait_ns, length_ns: wait_ns };
+        let dropped = self.losses.as_ref().map_or(0, |losses| losses.queues[transmitter as usize].1);
+        let mut counters = LinkCounters { packets: 0, dropped, wait_ns, length_ns: wait_ns };
         for line in self.lines.iter().flatten().filter(|line| line.transmitter == transmitter) {
             counters.packets += line.in_flight.appended();
             for InFlight { arrival, packet, .. } in line.in_flight.iter() {
@@ -307,6 +364,10 @@ mod tests {
         }
     }
 
+    fn at_100_mbps() -> WireSpec {
+        WireSpec { rate_mbps: 100.0, ..WireSpec::default() }
+    }
+
     fn drain(wire: &mut Wire) -> Vec<(Time, u32)> {
         let mut arrivals = vec![];
         while wire.next_arrival() != Time::MAX {
@@ -318,7 +379,7 @@ mod tests {
 
     #[test]
     fn packets_of_one_link_queue_for_it_and_then_travel() {
-        let mut builder = WireBuilder::new(Rate::from_mbps(100.0), 0.0);
+        let mut builder = WireBuilder::new(&at_100_mbps());
         let near = builder.lines(Time::from_ms(5), None);
         let far = builder.lines(Time::from_ms(20), None);
         assert_eq!(near, builder.lines(Time::from_ms(5), None));
@@ -327,9 +388,12 @@ mod tests {
         wire.send(near, Way::ToAp, 7, &packet(2, 1500), Time::ZERO);
         wire.send(near, Way::ToServer, 7, &packet(3, 1500), Time::ZERO);
         assert_eq!(wire.in_flight(), 3);
-        let one = LinkCounters { packets: 1, wait_ns: 0, length_ns: 0 };
-        let two = LinkCounters { packets: 2, wait_ns: 120_000, length_ns: 30_000 };
-        assert_eq!(wire.counters(Time::from_us(30)), WireCounters { losses: 0, shared: [one, two] });
+        let one = LinkCounters { packets: 1, ..LinkCounters::default() };
+        let two = LinkCounters { packets: 2, wait_ns: 120_000, length_ns: 30_000, dropped: 0 };
+        assert_eq!(
+            wire.counters(Time::from_us(30)),
+            WireCounters { losses: 0, dropped: 0, shared: [one, two] }
+        );
         let two = LinkCounters { length_ns: 120_000, ..two };
         assert_eq!(wire.counters(Time::from_us(120)).shared, [one, two]);
         assert_eq!(
@@ -344,7 +408,7 @@ mod tests {
 
     #[test]
     fn a_flow_with_a_rate_of_its_own_shares_with_nobody() {
-        let mut builder = WireBuilder::new(Rate::from_mbps(100.0), 0.0);
+        let mut builder = WireBuilder::new(&at_100_mbps());
         let shared = builder.lines(Time::from_ms(5), None);
         let own = builder.lines(Time::from_ms(5), Some(Rate::from_mbps(10.0)));
         let mut wire = builder.build(Rng::stream(1, "wire", "loss"));
@@ -355,8 +419,76 @@ mod tests {
     }
 
     #[test]
+    fn the_two_directions_may_have_two_rates() {
+        let mut builder = WireBuilder::new(&WireSpec { rate_up_mbps: Some(10.0), ..at_100_mbps() });
+        let lines = builder.lines(Time::ZERO, None);
+        let own = builder.lines(Time::ZERO, Some(Rate::from_mbps(1.0)));
+        let mut wire = builder.build(Rng::stream(1, "wire", "loss"));
+        for (seq, (lines, way)) in
+            [(lines, Way::ToServer), (lines, Way::ToAp), (own, Way::ToServer), (own, Way::ToAp)]
+                .into_iter()
+                .enumerate()
+        {
+            wire.send(lines, way, 7, &packet(seq as u32, 1_500), Time::ZERO);
+        }
+        let us = Time::from_us;
+        assert_eq!(drain(&mut wire), [(us(120), 1), (us(1_200), 0), (us(12_000), 2), (us(12_000), 3)]);
+    }
+
+    /// With room for two, of five packets at one instant one is transmitted and two wait; one leaves the queue every 120 µs.
+    #[test]
+    fn a_packet_that_finds_the_queue_full_is_dropped() {
+        let mut builder = WireBuilder::new(&WireSpec { limit_packets: Some(2), ..at_100_mbps() });
+        let [near, far] = [5, 20].map(|ms| builder.lines(Time::from_ms(ms), None));
+        let own = builder.lines(Time::from_ms(5), Some(Rate::from_mbps(100.0)));
+        let mut wire = builder.build(Rng::stream(1, "wire", "loss"));
+        let mut send = |lines, at, seqs: std::ops::Range<u32>| -> Vec<u32> {
+            seqs.filter(|seq| wire.send(lines, Way::ToAp, 7, &packet(*seq, 1_500), at) != Time::MAX).collect()
+        };
+        assert_eq!(send(near, Time::ZERO, 0..5), [0, 1, 2]);
+        assert!(send(far, Time::from_us(119), 5..6).is_empty(), "one queue for both distances");
+        assert_eq!(send(far, Time::from_us(120), 6..8), [6]);
+        assert_eq!(send(own, Time::from_us(120), 8..13), [8, 9, 10]);
+        let counters = wire.counters(Time::from_us(120));
+        assert_eq!((counters.losses, counters.dropped), (0, 6));
+        assert_eq!(counters.shared.map(|link| (link.packets, link.dropped)), [(0, 0), (4, 4)]);
+        assert_eq!(drain(&mut wire).len(), 7);
+    }
+
+    /// A queue that keeps a list of its packets, the one being transmitted at its head.
+    #[derive(Default)]
+    struct Plain {
+        ends: Vec<Time>,
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn limited_queues_are_lists(
+            limit in 1u32..6,
+            arrivals in proptest::collection::vec((0u64..400, 40u32..1_500), 1..200),
+        ) {
+            let mut builder = WireBuilder::new(&WireSpec { limit_packets: Some(limit), ..at_100_mbps() });
+            let lines = builder.lines(Time::ZERO, None);
+            let mut wire = builder.build(Rng::stream(1, "wire", "loss"));
+            let (mut plain, mut now) = (Plain::default(), Time::ZERO);
+            for (us, ip_bytes) in arrivals {
+                now += Time::from_us(us);
+                plain.ends.retain(|end| *end > now);
+                let is_admitted = plain.ends.len() <= limit as usize;
+                let arrival = wire.send(lines, Way::ToAp, 7, &packet(0, ip_bytes), now);
+                proptest::prop_assert_eq!(arrival != Time::MAX, is_admitted);
+                if is_admitted {
+                    let start = plain.ends.last().map_or(now, |end| *end);
+                    plain.ends.push(start + Rate::from_mbps(100.0).duration_of(ip_bytes.into()));
+                    proptest::prop_assert_eq!(Some(&arrival), plain.ends.last());
+                }
+            }
+        }
+    }
+
+    #[test]
     fn loss_is_the_asked_share() {
-        let mut builder = WireBuilder::new(Rate::from_mbps(100.0), 0.1);
+        let mut builder = WireBuilder::new(&WireSpec { loss_rate: 0.1, ..at_100_mbps() });
         let lines = builder.lines(Time::ZERO, None);
         let mut wire = builder.build(Rng::stream(1, "wire", "loss"));
         for seq in 0..10_000 {

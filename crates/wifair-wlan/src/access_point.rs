@@ -1,6 +1,6 @@
 //! The access point: its flow monitor, and its view of the links.
 
-use wifair_core::{FiveTuple, FlowId, Packet, Rate, Time};
+use wifair_core::{Ac, FiveTuple, FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{Direction, Flows, FlowsSpec, Link, View};
 
 use crate::node::LinkId;
@@ -14,7 +14,7 @@ pub(crate) struct LinkTable {
 
 impl LinkTable {
     pub(crate) fn new(spec: &FlowsSpec, rates: impl Iterator<Item = Rate>) -> LinkTable {
-        LinkTable { flows: Flows::new(spec), links: rates.map(|rate| Link { rate }).collect() }
+        LinkTable { flows: Flows::new(spec), links: rates.map(Link::new).collect() }
     }
 
     #[inline(always)]
@@ -70,6 +70,11 @@ impl Views {
     #[inline(always)]
     pub(crate) fn of(&self, is_ap: bool) -> View<'_> {
         if is_ap { self.ap.table.view() } else { self.stations.view() }
+    }
+
+    /// Records a queue size that the AP has read.
+    pub(crate) fn set_queue_bytes(&mut self, station: StationId, ac: Ac, bytes: u32) {
+        self.ap.table.links[station.index()].set_queue_bytes(ac, bytes);
     }
 
     /// Updates the rate of the sender of `link`.

@@ -200,6 +200,7 @@ impl Bss {
                 let (link, _, packet) = self.exchanges.nodes.released();
                 Output::Delivery(Delivery { packet, to: link.receiver() })
             }
+            Event::Marked => Output::Delivery(Delivery { packet: &self.exchanges.marked, to: Node::Ap }),
             Event::LinkRate => Output::LinkRate(self.rate_change.expect("a rate has changed")),
             Event::TxCompletion => Output::TxCompletion(self.completion.expect("there is a completion")),
         }
@@ -219,6 +220,7 @@ impl Bss {
                 self.completion = Some(completion);
                 return Some(Event::TxCompletion);
             }
+            Due::Marked => return Some(Event::Marked),
             Due::Released => return self.exchanges.release(now),
             Due::Beacon => {
                 let next = self.exchanges.medium.reach_target(now);

@@ -25,6 +25,8 @@ pub(crate) enum Due {
     LinkRate(LinkRateChange),
     /// Packets of a station's host are gone, which is to be output.
     TxCompletion(TxCompletion),
+    /// An uplink packet that a scheme of the AP has marked is to be output.
+    Marked,
     /// A packet that a recipient has released is to be output.
     Released,
     /// A target time of beacons has come.
@@ -41,6 +43,14 @@ pub(crate) enum Due {
     Loss(EdcafId),
 }
 
+/// What is output before anything else of its instant.
+enum Notice {
+    /// Packets have left the transmit queue and MAC of a station.
+    TxCompletion(TxCompletion),
+    /// The AP forwards an uplink packet with a mark.
+    Marked,
+}
+
 pub(crate) struct Deadlines {
     /// Time of the earliest event.
     next: Time,
@@ -52,8 +62,8 @@ pub(crate) struct Deadlines {
     next_failure: Time,
     /// Rate changes, the oldest first; due at once.
     rate_changes: VecDeque<LinkRateChange>,
-    /// What has left the transmit queues and MACs of stations, the oldest first; due at once.
-    completions: VecDeque<TxCompletion>,
+    /// The oldest first; due at once.
+    notices: VecDeque<Notice>,
     /// Whether packets released by recipients are to be output at once.
     has_released: bool,
     next_reorder: Time,
@@ -72,7 +82,7 @@ impl Deadlines {
             failures: Vec::new(),
             next_failure: Time::MAX,
             rate_changes: VecDeque::new(),
-            completions: VecDeque::new(),
+            notices: VecDeque::new(),
             has_released: false,
             next_reorder: Time::MAX,
             next_mpdu_end: Time::MAX,
@@ -143,15 +153,22 @@ impl Deadlines {
     #[cold]
     fn notify_freed(&mut self, port: &mut TxQueue, now: Time) {
         port.take_completions(|completion| {
-            match self.completions.back_mut().filter(|last| last.connection == completion.connection) {
-                Some(last) => {
+            match self.notices.back_mut() {
+                Some(Notice::TxCompletion(last)) if last.connection == completion.connection => {
                     last.packets += completion.packets;
                     last.ip_bytes += completion.ip_bytes;
                 }
-                None => self.completions.push_back(completion),
+                _ => self.notices.push_back(Notice::TxCompletion(completion)),
             }
             self.next = now;
         });
+    }
+
+    /// Schedules the output of an uplink packet that a scheme of the AP has marked, at once.
+    #[cold]
+    pub(crate) fn notify_marked(&mut self, now: Time) {
+        self.notices.push_back(Notice::Marked);
+        self.next = now;
     }
 
     /// Sets whether packets released by recipients are to be output at once, and when the next reorder timeout expires.
@@ -169,7 +186,7 @@ impl Deadlines {
 
     /// Whether the event due at `next()` is the output of a packet that a recipient has released.
     pub(crate) fn releases(&self) -> bool {
-        self.has_released && self.rate_changes.is_empty() && self.completions.is_empty()
+        self.has_released && self.rate_changes.is_empty() && self.notices.is_empty()
     }
 
     /// Sets the next target time of beacons.
@@ -184,8 +201,11 @@ impl Deadlines {
     pub(crate) fn take(&mut self, now: Time) -> Due {
         let due = if let Some(change) = self.rate_changes.pop_front() {
             Due::LinkRate(change)
-        } else if let Some(completion) = self.completions.pop_front() {
-            Due::TxCompletion(completion)
+        } else if let Some(notice) = self.notices.pop_front() {
+            match notice {
+                Notice::TxCompletion(completion) => Due::TxCompletion(completion),
+                Notice::Marked => Due::Marked,
+            }
         } else if self.has_released {
             Due::Released
         } else if now == self.next_beacon {
@@ -209,7 +229,7 @@ impl Deadlines {
     }
 
     fn review(&mut self, now: Time) {
-        let is_empty = self.rate_changes.is_empty() && self.completions.is_empty() && !self.has_released;
+        let is_empty = self.rate_changes.is_empty() && self.notices.is_empty() && !self.has_released;
         let untold = if is_empty { Time::MAX } else { now };
         let of_receivers = self.next_reorder.min(self.next_mpdu_end);
         self.next = self.next_failure.min(self.next_tick).min(of_receivers).min(self.next_beacon).min(untold);

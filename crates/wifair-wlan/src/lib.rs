@@ -27,6 +27,7 @@ mod node;
 mod nodes;
 mod phy;
 mod ppdu;
+mod queue_size;
 mod rate;
 mod records;
 mod spec;

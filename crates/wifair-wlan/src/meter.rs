@@ -1,6 +1,7 @@
 //! Channel times of the flows of each direction: the AP's estimate, and the actual values.
 //!
-//! Only a BSS whose AP's scheme asks for exchanges, transmissions or receptions has a meter; other BSSs pay one test.
+//! Only a BSS whose AP's scheme asks for exchanges, transmissions, receptions or queue sizes, or polices, has a meter; other
+//! BSSs pay one test.
 
 use wifair_core::{Ac, Class, Time};
 use wifair_queue::{Direction, TxQueue};
@@ -17,7 +18,7 @@ impl Meter {
     pub(crate) fn wanted_by<'a>(mut ap: impl Iterator<Item = (Option<Ac>, &'a TxQueue)>) -> Option<Meter> {
         let wanted = ap.any(|(_, port)| {
             let hooks = port.hooks();
-            hooks.exchange || hooks.transmission || hooks.reception
+            hooks.exchange || hooks.transmission || hooks.reception || hooks.police || hooks.queue_size
         });
         wanted.then(Meter::default)
     }

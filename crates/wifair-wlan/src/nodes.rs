@@ -7,7 +7,9 @@ mod reports;
 mod transmitter;
 
 use wifair_core::{Ac, Class, Counters, FiveTuple, FlowId, Packet, Rate, StationId, Time};
-use wifair_queue::{Direction, Flows, Grant, Journal, Ledger, Outcome, Reception, TxQueue};
+use wifair_queue::{
+    Count, Direction, Flows, Grant, Journal, Ledger, Outcome, PoliceAction, Reception, TxQueue,
+};
 
 use crate::access_point::Views;
 use crate::aggregation::Aggregation;
@@ -297,11 +299,54 @@ impl Nodes {
     /// Reports an uplink packet to the schemes of the AP's ports that ask for it.
     pub(crate) fn report_reception(&mut self, reception: &Reception, now: Time) {
         let ap = self.numbering.range(Node::Ap);
-        for AccessCategory { port, .. } in &mut self.categories[ap] {
+        for (index, AccessCategory { port, .. }) in ap.clone().zip(&mut self.categories[ap]) {
             if port.hooks().reception {
                 port.receive(reception, now, self.views.of(true));
+                if port.hooks().moves_tick {
+                    self.deadlines.set_tick(EdcafId::at(index), port.next_tick(), now);
+                }
             }
         }
+    }
+
+    /// Lets the scheme of an uplink packet's category decide about it, if it polices. Returns [`PoliceAction::Mark`] only for a
+    /// packet that is to get CE.
+    pub(crate) fn police(&mut self, reception: &Reception, now: Time) -> PoliceAction {
+        let number = self.edcaf(self.edcaf_of(Node::Ap, reception.ac)).role().port;
+        let port = &mut self.categories[number.index()].port;
+        if !port.hooks().police {
+            return PoliceAction::Forward;
+        }
+        let action = port.police(reception, now, self.views.of(true));
+        self.deadlines.follow(number, port, now);
+        action
+    }
+
+    /// Records a queue size that the AP has read, and reports it to the schemes of the AP's ports that ask for it.
+    pub(crate) fn report_queue_size(&mut self, station: StationId, ac: Ac, bytes: u32, now: Time) {
+        self.views.set_queue_bytes(station, ac, bytes);
+        for number in self.numbering.of_node(Node::Ap) {
+            let port = &mut self.categories[number.index()].port;
+            if port.hooks().queue_size {
+                port.queue_size(station, ac, now, self.views.of(true));
+                self.deadlines.follow(number, port, now);
+            }
+        }
+    }
+
+    /// The packets that a station has in the category of a channel access function: in its port, and at its MAC.
+    pub(crate) fn backlog(&self, index: EdcafId) -> Count {
+        let edcaf = self.edcaf(index);
+        let Role { ac, port, .. } = *edcaf.role();
+        let mut backlog = self.categories[port.index()].port.queued(ac);
+        match self.agreement(edcaf.link(), ac) {
+            Some(agreement) => backlog.add(&agreement.originator.backlog()),
+            None => {
+                let bytes = edcaf.departure().packet.ip_bytes().into();
+                backlog.add(&Count { packets: 1, bytes });
+            }
+        }
+        backlog
     }
 
     /// Sets the rate of the sender of `link` from now on.

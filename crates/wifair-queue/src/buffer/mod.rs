@@ -262,6 +262,13 @@ impl Buffer {
         Arrival { packet, flow, station, class: packet.class(), ac, key: 0, queue: QueueId(0) }
     }
 
+    /// Creates the counters of a flow, if there are none.
+    pub(crate) fn expect_flow(&mut self, flow: FlowId) {
+        if !self.fifo.knows(flow) {
+            self.add_flow(flow);
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn add_flow(&mut self, flow: FlowId) {
@@ -274,9 +281,7 @@ impl Buffer {
     /// Closes the counters of a flow and returns them, by class. Panics while a packet of it is queued or in service.
     pub(crate) fn retire(&mut self, flow: FlowId) -> [PacketCounters; 3] {
         assert!(!self.fifo.holds(flow), "a flow is retired only when no packet of it is left");
-        if !self.fifo.knows(flow) {
-            self.add_flow(flow);
-        }
+        self.expect_flow(flow);
         if let Some(index) = &mut self.index {
             index.retire(flow);
         }

@@ -64,7 +64,12 @@ mod tests {
         Packet { payload_bytes: 1460, header_bytes: 40, ..Packet::default() }
     }
 
-    const METHODS: [Method; 9] = [
+    fn reception(packet: &Packet) -> Reception<'_> {
+        let (airtime, overhead) = (Time::from_us(300), Time::from_us(100));
+        Reception { packet, flow: FlowId(0), station: STATION, ac: Ac::BestEffort, airtime, overhead }
+    }
+
+    const METHODS: [Method; 11] = [
         (
             "choose_station",
             |hooks| hooks.choose_station,
@@ -117,16 +122,20 @@ mod tests {
             "on_reception",
             |hooks| hooks.reception,
             |scheme, buffer, cx| {
-                let reception = Reception {
-                    packet: &packet(),
-                    flow: FlowId(0),
-                    station: STATION,
-                    ac: Ac::BestEffort,
-                    airtime: Time::from_us(300),
-                    overhead: Time::from_us(100),
-                };
-                scheme.on_reception(&reception, buffer, cx);
+                scheme.on_reception(&reception(&packet()), buffer, cx);
             },
+        ),
+        (
+            "police",
+            |hooks| hooks.police,
+            |scheme, buffer, cx| {
+                scheme.police(&reception(&packet()), buffer, cx);
+            },
+        ),
+        (
+            "on_queue_size",
+            |hooks| hooks.queue_size,
+            |scheme, buffer, cx| scheme.on_queue_size(STATION, Ac::BestEffort, buffer, cx),
         ),
         (
             "on_link_rate",
@@ -157,8 +166,7 @@ mod tests {
                 let mut scheme = spec.build();
                 let mut flows = Flows::new(&FlowsSpec::default());
                 let flow = flows.observe(&packet(), Direction::Down, Time::ZERO, |_| true);
-                let (links, mut rng) =
-                    ([Link { rate: Rate::from_mbps(54.0) }], Rng::stream(1, "ap", "scheme"));
+                let (links, mut rng) = ([Link::new(Rate::from_mbps(54.0))], Rng::stream(1, "ap", "scheme"));
                 let mut cx = Cx { now: Time::ZERO, rng: &mut rng, flows: &flows, links: &links };
                 let mut buffer = Buffer::new(10, false, scheme.needs());
                 buffer.fifo_mut().advance(Time::ZERO);

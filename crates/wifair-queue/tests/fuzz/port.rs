@@ -146,7 +146,7 @@ fn any_port(u: &mut Unstructured) -> Result<()> {
         port,
         spec,
         flows: Flows::new(&flows),
-        links: vec![Link { rate: Rate::from_mbps(11.0) }; usize::from(STATIONS)],
+        links: vec![Link::new(Rate::from_mbps(11.0)); usize::from(STATIONS)],
         now: Time::from_ms(1),
         by_category,
         offered: BTreeMap::new(),

@@ -36,7 +36,7 @@ impl Ap {
         Ap {
             port: TxQueue::new(&spec, 7, "ap"),
             flows: Flows::new(&FlowsSpec::default()),
-            links: [Link { rate: Rate::from_mbps(54.0) }; STATIONS as usize],
+            links: [Link::new(Rate::from_mbps(54.0)); STATIONS as usize],
             now: Time::from_ms(1),
             serial: 0,
         }

@@ -148,7 +148,7 @@ fn an_ack_may_make_one_of_another_category_redundant() {
     let scheme = serde_json::from_value(scheme).unwrap();
     let spec = TxQueueSpec { limit_packets: 10, scheme, ..TxQueueSpec::default() };
     let flows = Flows::new(&FlowsSpec::default());
-    let links = [Link { rate: Rate::from_mbps(11.0) }];
+    let links = [Link::new(Rate::from_mbps(11.0))];
     let view = View { flows: &flows, links: &links };
     for first in CATEGORIES {
         for second in CATEGORIES {

@@ -232,7 +232,7 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), Tes
     let scheme = serde_json::from_value(spec.clone()).unwrap();
     let spec_of_port = TxQueueSpec { limit_packets: limit, scheme, ..TxQueueSpec::default() };
     let mut port = TxQueue::new(&spec_of_port, 7, "ap");
-    let links = RATES_KBPS.map(|kbps| Link { rate: Rate::from_kbps(kbps) });
+    let links = RATES_KBPS.map(|kbps| Link::new(Rate::from_kbps(kbps)));
     let mut flows = Flows::new(&FlowsSpec::default());
     let mut naive = Naive {
         spec: spec.clone(),

@@ -27,6 +27,9 @@ fn ledger(k: u64) -> Ledger {
         lost_at_retry_limit: count(37 * k),
         ce_marked: count(41 * k),
         ece_marked: count(43 * k),
+        policed: count(59 * k),
+        police_marked: count(61 * k),
+        police_dropped: count(67 * k),
         queued: count(47 * k),
         in_service: count(53 * k),
     }

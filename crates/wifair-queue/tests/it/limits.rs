@@ -29,7 +29,7 @@ impl Bench {
         Bench {
             port: TxQueue::new(&spec, 1, "ap"),
             flows: Flows::new(&FlowsSpec::default()),
-            links: vec![Link { rate: Rate::from_mbps(11.0) }],
+            links: vec![Link::new(Rate::from_mbps(11.0))],
             now: Time::ZERO,
             in_service: None,
             empty: 0,

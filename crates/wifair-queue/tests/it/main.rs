@@ -22,6 +22,7 @@ mod modern;
 mod naive;
 #[path = "../plain/mod.rs"]
 mod plain;
+mod policing;
 #[path = "../fuzz/port.rs"]
 mod port;
 mod priorities;

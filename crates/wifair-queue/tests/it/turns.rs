@@ -9,7 +9,7 @@ use wifair_queue::{
     DequeuedPacket, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Reception, TxQueue, TxQueueSpec, View,
 };
 
-const LINKS: [Link; 8] = [Link { rate: Rate::from_kbps(11_000) }; 8];
+const LINKS: [Link; 8] = [Link::new(Rate::from_kbps(11_000)); 8];
 
 /// A port whose MAC takes one frame after the other.
 struct Ap {

@@ -56,7 +56,7 @@ fn station_of(connection: usize) -> usize {
 const RATES_MBPS: [f64; 4] = [54.0, 11.0, 24.0, 1.0];
 
 fn links() -> [Link; 4] {
-    RATES_MBPS.map(|mbps| Link { rate: Rate::from_mbps(mbps) })
+    RATES_MBPS.map(|mbps| Link::new(Rate::from_mbps(mbps)))
 }
 
 /// By their serial numbers, which each packet has as its window.

@@ -37,8 +37,10 @@ row! {
         channel_time_up_believed_s: Option<f64>,
         /// The same for downlink flows.
         channel_time_down_believed_s: Option<f64>,
-        /// Packets lost on the wire.
+        /// Packets lost at random on the wire.
         wire_lost_packets: u64,
+        /// Packets dropped by full queues before the wire, those of flows' own links included.
+        wire_dropped_packets: u64,
         /// Warnings about settings that a run has shown to be without effect; empty if there are none.
         warnings: String,
     }
@@ -106,6 +108,12 @@ row! {
         ap_filtered_packets: u64,
         /// Of the arrivals, those marked there: data with CE or ACKs with ECE.
         ap_marked_packets: u64,
+        /// Packets from the station that the AP's scheme policed: it forwarded, marked or dropped them.
+        ap_policed_packets: u64,
+        /// Of the policed, those forwarded with a CE that was set there.
+        ap_police_marked_packets: u64,
+        /// Of the policed, those dropped.
+        ap_police_dropped_packets: u64,
     }
 }
 
@@ -133,6 +141,12 @@ row! {
         ce_marked_packets: u64,
         /// ACKs on which ECE was set here.
         ece_marked_packets: u64,
+        /// Packets from stations that the scheme policed: it forwarded, marked or dropped them. They do not pass the buffer.
+        policed_packets: u64,
+        /// Of the policed, those forwarded with a CE that was set here.
+        police_marked_packets: u64,
+        /// Of the policed, those dropped.
+        police_dropped_packets: u64,
         /// Packets that the MAC gave up at the retry limit.
         retry_lost_packets: u64,
         /// Packets handed to the MAC.
@@ -157,6 +171,12 @@ row! {
         dequeued_bytes: u64,
         /// Bytes delivered over the air.
         delivered_bytes: u64,
+        /// Bytes of the packets policed.
+        policed_bytes: u64,
+        /// Bytes of those marked.
+        police_marked_bytes: u64,
+        /// Bytes of those dropped.
+        police_dropped_bytes: u64,
         /// Share of the offered packets lost before they were handed to the MAC; filtered ACKs do not count.
         loss_ratio: Option<f64>,
         /// Time-weighted mean length in packets; only in the AP's `all` row.
@@ -183,13 +203,15 @@ row! {
 }
 
 row! {
-    /// The queue before the wire that all servers share, in one direction. It has no limit.
+    /// The queue before the wire that all servers share, in one direction.
     WireRow in "wire" {
         /// `down` (from the servers to the AP) or `up`.
         direction: String,
-        /// Packets that arrived at it.
+        /// Packets that it has admitted.
         packets: u64,
-        /// Mean time that these waited, in milliseconds.
+        /// Packets dropped because it was full.
+        dropped_packets: u64,
+        /// Mean time that the admitted waited, in milliseconds.
         wait_mean_ms: Option<f64>,
         /// Time-weighted mean length in packets.
         length_mean_packets: f64,

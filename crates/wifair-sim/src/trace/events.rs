@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use wifair_core::{Ac, Packet, StationId, TCP, Time};
 use wifair_queue::{
-    Eviction, Journal, JournalEntry, MpduOutcome, Outcome, Refusal, Transmission, TransmittedMpdu,
-    TxQueueEvent,
+    Eviction, Journal, JournalEntry, MpduOutcome, Outcome, PoliceAction, Refusal, Transmission,
+    TransmittedMpdu, TxQueueEvent,
 };
 use wifair_wlan::{Beacon, Bss, Node, SentPpdu, TransmissionOutcome};
 
@@ -21,12 +21,13 @@ row! {
     EventRow in "events" {
         /// Time in nanoseconds from the start of the run. An exchange is logged when it begins.
         time_ns: u64,
-        /// `enqueue`, `refuse`, `evict`, `mark`, `dequeue` (at a port), `exchange` (a transmission on the medium), `mpdu` (an
-        /// MPDU of it; of an A-MSDU a row per packet), `finish` (the MAC is done with the packet), `beacon`.
+        /// `enqueue`, `refuse`, `evict`, `mark`, `dequeue` (at a port), `police` (a packet from a station about which the AP's
+        /// scheme has decided), `exchange` (a transmission on the medium), `mpdu` (an MPDU of it; of an A-MSDU a row per
+        /// packet), `finish` (the MAC is done with the packet), `beacon`.
         event: &'static str,
         /// Reason or result: of `refuse` `tail-drop` or `aqm`; of `evict` `redundant`, `victim` or `aqm`; of `mark` `ce` or
-        /// `ece`; of `exchange` and `mpdu` `acknowledged`, `collided`, `data-lost` or `ack-lost`; of `finish` `delivered` or
-        /// `lost-at-retry-limit`; of `beacon` `sent` or `collided`.
+        /// `ece`; of `police` `forward`, `ce` or `drop`; of `exchange` and `mpdu` `acknowledged`, `collided`, `data-lost` or
+        /// `ack-lost`; of `finish` `delivered` or `lost-at-retry-limit`; of `beacon` `sent` or `collided`.
         detail: &'static str,
         /// Owner of the port: `ap`, or the station's label.
         node: Arc<str>,
@@ -218,6 +219,14 @@ impl EventLog {
             }
             TxQueueEvent::CeMarked => EventRow { event: "mark", detail: "ce", ..row },
             TxQueueEvent::EceMarked => EventRow { event: "mark", detail: "ece", ..row },
+            TxQueueEvent::Policed(action) => {
+                let detail = match action {
+                    PoliceAction::Forward => "forward",
+                    PoliceAction::Mark => "ce",
+                    PoliceAction::Drop => "drop",
+                };
+                EventRow { event: "police", detail, ..row }
+            }
             TxQueueEvent::Dequeued { enqueued_at } => {
                 EventRow { event: "dequeue", sojourn_ns: sojourn_ns(enqueued_at), ..row }
             }

@@ -23,3 +23,4 @@ mod replay;
 mod run;
 mod traces;
 mod transfers;
+mod uplink;

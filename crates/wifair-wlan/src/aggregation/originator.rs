@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use wifair_core::{Packet, Rate, Time};
-use wifair_queue::{DequeuedPacket, MpduOutcome, TransmittedMpdu};
+use wifair_core::{Counters, Packet, Rate, Time};
+use wifair_queue::{Count, DequeuedPacket, MpduOutcome, TransmittedMpdu};
 
 use super::accounts::{Accounts, AirtimeShare, Settled};
 use super::amsdu::Amsdu;
@@ -679,6 +679,22 @@ impl Originator {
     /// Whether the receiver decodes each packet of the PPDU, unless that collides.
     pub fn decoded(&self) -> impl Iterator<Item = bool> {
         self.formed().map(|mpdu| mpdu.decoded)
+    }
+
+    /// The packets of the last MPDU that the receiver decodes from the PPDU; none of a Block Ack Request.
+    pub fn last_decoded(&self) -> impl Iterator<Item = &Packet> {
+        let decoded = || self.formed().filter(|mpdu| mpdu.decoded);
+        let last = decoded().last().map(|mpdu| mpdu.sequence);
+        decoded().filter(move |mpdu| Some(mpdu.sequence) == last).map(|mpdu| &mpdu.departure.packet)
+    }
+
+    /// The packets in the link queue, and their IP bytes.
+    pub fn backlog(&self) -> Count {
+        let mut backlog = Count::default();
+        for mpdu in &self.queue {
+            backlog.add(&Count { packets: 1, bytes: mpdu.departure.packet.ip_bytes().into() });
+        }
+        backlog
     }
 
     fn drop_request(&mut self) {

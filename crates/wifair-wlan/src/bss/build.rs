@@ -1,6 +1,6 @@
 //! Construction of a BSS from its spec.
 
-use wifair_core::{Ac, Rng, SpecError, StationId, Time};
+use wifair_core::{Ac, Packet, Rng, SpecError, StationId, Time};
 use wifair_queue::{Direction, TxQueue, TxQueueSpec};
 
 use super::Bss;
@@ -142,6 +142,10 @@ impl Bss {
             exchanges: Exchanges {
                 medium: Medium::new(contention, numbering, beacons),
                 meter: Meter::wanted_by(nodes.ports_of(Node::Ap)),
+                marked: Packet::default(),
+                queue_sizes: None,
+                polices: false,
+                is_ideal: false,
                 nodes,
                 links: rows,
                 phy,
@@ -165,7 +169,7 @@ impl Bss {
                 bss.set_channel(StationId(index as u16), &StationChange::of(station), Time::ZERO);
             }
         }
-        bss.exchanges.review_ends();
+        bss.exchanges.follow_queue_sizes();
         bss.exchanges.nodes.deadlines.set_beacon(first_beacon, Time::ZERO);
         bss.exchanges.nodes.ask_ticks();
         Ok(bss)

@@ -83,5 +83,6 @@ impl Bss {
             channel.set_error_rates(station, rates);
         }
         channel.set_track(station, *position_m, *velocity_m_per_s, now);
+        self.exchanges.review();
     }
 }

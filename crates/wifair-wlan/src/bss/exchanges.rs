@@ -3,7 +3,7 @@
 //!
 //! A transmission is the same for a single frame, an A-MPDU and a Block Ack Request ([`Ppdu`]): `start`, `transmit`, `deliver`
 //! and `end` if it succeeds. `failure` has collisions, failures and retry limits, `ppdu` the content of PPDUs, `metering` what
-//! is counted for schemes that use channel times.
+//! is counted for schemes that use channel times, and what the AP reads of queue sizes.
 
 mod failure;
 mod metering;
@@ -11,7 +11,7 @@ mod ppdu;
 
 use std::sync::Arc;
 
-use wifair_core::{Ac, Time};
+use wifair_core::{Ac, Packet, Time};
 use wifair_queue::{Direction, MpduOutcome, Outcome};
 
 use crate::aggregation::Occasion;
@@ -21,10 +21,11 @@ use crate::link::{LinkRow, StationModes};
 use crate::mac::Mac;
 use crate::medium::Medium;
 use crate::meter::Meter;
-use crate::node::{EdcafId, LinkId};
+use crate::node::{EdcafId, LinkId, Node};
 use crate::nodes::{Finished, Nodes, Released};
 use crate::phy::timing::BssTiming;
 use crate::ppdu::Ppdu;
+use crate::queue_size::QueueSizes;
 use crate::rate::{Choice, Feedback};
 
 /// Kind of output of an event.
@@ -34,6 +35,8 @@ pub(super) enum Event {
     Delivery,
     /// A recipient has released a packet in order.
     Released,
+    /// The AP's scheme has marked an uplink packet ([`Exchanges::marked`]).
+    Marked,
     /// The rate of a link has changed.
     LinkRate,
     /// Packets have left a station.
@@ -50,8 +53,16 @@ pub(super) struct Exchanges {
     pub medium: Medium,
     /// By [`LinkId`].
     pub links: Vec<LinkRow>,
-    /// Present only if the AP's scheme uses channel times.
+    /// Present only if the AP's scheme uses channel times, or what is known with them.
     pub meter: Option<Meter>,
+    /// The uplink packet that a scheme of the AP has marked last, with the mark.
+    pub marked: Packet,
+    /// Present only if the AP's scheme asks for queue sizes and stations send them.
+    pub queue_sizes: Option<QueueSizes>,
+    /// Whether a scheme of the AP polices. Recomputed by [`Exchanges::review`], like the next.
+    pub polices: bool,
+    /// Whether frames fail only by collision, and their starts are not followed up.
+    pub is_ideal: bool,
 }
 
 impl Exchanges {
@@ -87,7 +98,7 @@ impl Exchanges {
                 None => return,
             },
         };
-        match self.medium.is_ideal() {
+        match self.is_ideal {
             true => self.transmit(sender, now, None, |_| ReceptionOutcome::Decoded),
             false => self.transmit_under_errors(sender, now, None),
         }
@@ -95,7 +106,10 @@ impl Exchanges {
 
     #[inline(never)]
     fn transmit_under_errors(&mut self, sender: EdcafId, now: Time, lead: Option<Time>) {
-        self.transmit(sender, now, lead, |exchanges| exchanges.draw_outcome(sender, now));
+        self.transmit(sender, now, lead, |exchanges| {
+            exchanges.fix_queue_size(sender);
+            exchanges.draw_outcome(sender, now)
+        });
     }
 
     /// Starts the exchange of `sender` now or, in a continuing TXOP, after `lead`.
@@ -137,16 +151,20 @@ impl Exchanges {
         let OngoingExchange { sender, link, .. } = self.medium.pass_data();
         let LinkRow { has_agreement, usage, .. } = &mut self.links[link.index()];
         if *has_agreement {
+            if self.queue_sizes.is_some() {
+                return self.deliver_after_queue_size(sender, link, now);
+            }
             self.nodes.receive(sender, now, |is_duplicate| usage.duplicates += u64::from(is_duplicate));
             return None; // what it can release is due now
         }
         let Some(flow) = self.nodes.receive_frame(sender, link.direction(), now) else {
             usage.duplicates += 1;
+            self.read_queue_size(sender, link, now);
             return None;
         };
         usage.delivered += 1;
-        if self.meter.is_some() && link.direction() == Direction::Up {
-            self.meter_frame(flow, now);
+        if self.meter.is_some() && link.direction() == Direction::Up && !self.meter_frame(flow, now) {
+            return None;
         }
         Some(Event::Delivery)
     }
@@ -163,8 +181,11 @@ impl Exchanges {
     pub(super) fn release(&mut self, now: Time) -> Option<Event> {
         let Released { link, flow, airtime } = self.nodes.release(self.meter.is_some(), now)?;
         self.links[link.index()].usage.delivered += 1;
-        if self.meter.is_some() && link.direction() == Direction::Up {
-            self.meter_released(flow, airtime, now);
+        if self.meter.is_some()
+            && link.direction() == Direction::Up
+            && !self.meter_released(flow, airtime, now)
+        {
+            return None;
         }
         Some(Event::Released)
     }
@@ -189,8 +210,20 @@ impl Exchanges {
         }
     }
 
-    /// Recomputes which links have an agreement, and which take the general path of the end of an exchange.
-    pub(super) fn review_ends(&mut self) {
+    /// Follows queue sizes from now on if a scheme of the AP asks for them and stations send them; recomputes what depends on it.
+    pub(super) fn follow_queue_sizes(&mut self) {
+        let wanted = self.nodes.edca().is_some()
+            && self.nodes.ports_of(Node::Ap).any(|(_, port)| port.hooks().queue_size);
+        if wanted && self.queue_sizes.is_none() {
+            self.queue_sizes = Some(QueueSizes::new(self.nodes.ports().count()));
+        }
+        self.review();
+    }
+
+    /// Recomputes which links have an agreement, and what takes the general paths of the start and the end of an exchange.
+    pub(super) fn review(&mut self) {
+        self.polices = self.nodes.ports_of(Node::Ap).any(|(_, port)| port.hooks().police);
+        self.is_ideal = self.medium.is_ideal() && self.queue_sizes.is_none();
         let is_general = self.nodes.aggregates() || self.meter.is_some();
         for (index, row) in self.links.iter_mut().enumerate() {
             row.has_agreement = self.nodes.agreement(LinkId::at(index), Ac::BestEffort).is_some();

@@ -17,8 +17,8 @@ impl Bss {
         // A meter is kept once it exists: its counts are cumulative.
         if self.exchanges.meter.is_none() {
             self.exchanges.meter = Meter::wanted_by(self.exchanges.nodes.ports_of(Node::Ap));
-            self.exchanges.review_ends();
         }
+        self.exchanges.follow_queue_sizes();
         for sender in self.exchanges.nodes.edcafs_of(Node::Ap) {
             if self.exchanges.nodes.edcaf(sender).asks() {
                 self.exchanges.serve(sender, now);

@@ -69,7 +69,7 @@ fn own_frames_are_accounted_for_to_the_nanosecond() {
     *bss.exchanges.nodes.ap_port_mut() =
         TxQueue::with_scheme(&TxQueueSpec::default(), Box::new(Probe(event.clone())), 1, "ap");
     bss.exchanges.meter = Meter::wanted_by(bss.exchanges.nodes.ports_of(Node::Ap));
-    bss.exchanges.review_ends();
+    bss.exchanges.review();
     for _ in 0..3 {
         bss.send_down(station, &data(true), Time::ZERO);
         bss.send_up(station, &data(false), Time::ZERO);

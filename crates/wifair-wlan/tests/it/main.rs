@@ -28,7 +28,9 @@ mod oracle_saturation;
 mod oracle_self;
 mod origins;
 mod phy_durations;
+mod policing;
 mod properties;
+mod queue_sizes;
 mod rate_adaptation;
 #[path = "../../../../fuzz/shared/replay.rs"]
 mod replay;

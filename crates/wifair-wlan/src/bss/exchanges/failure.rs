@@ -66,7 +66,9 @@ impl Exchanges {
             }
             let collider = self.collider(sender, now);
             self.medium.collide(collider);
-            if !may_capture {
+            if may_capture {
+                self.fix_queue_size(sender);
+            } else {
                 self.fail_collider(index, &collider, collider.ends, now);
             }
         }
