@@ -55,6 +55,7 @@ fn compare(scenario: &Scenario) -> Result<Record, String> {
     explain(&mut report, "given up", &whole.given_up, &engine_whole.given_up);
     explain(&mut report, "frames", &whole.frames, &engine_whole.frames);
     explain(&mut report, "rates", &whole.rates, &engine_whole.rates);
+    explain(&mut report, "queue sizes", &whole.queue_sizes, &engine_whole.queue_sizes);
     explain(&mut report, "deliveries", &whole.deliveries, &engine_whole.deliveries);
     Err(report)
 }
@@ -134,6 +135,12 @@ fn differences(report: &mut String, when: &str, oracle: &Record, engine: &Record
             oracle.deliveries.len(),
             engine.deliveries.len(),
         ),
+        (
+            "queue sizes",
+            oracle.queue_sizes == engine.queue_sizes,
+            oracle.queue_sizes.len(),
+            engine.queue_sizes.len(),
+        ),
         ("rates", oracle.rates == engine.rates, oracle.rates.len(), engine.rates.len()),
     ];
     for (what, _, ours, theirs) in lists.into_iter().filter(|(_, equal, ..)| !equal) {
@@ -211,6 +218,14 @@ struct Seen {
     finer: u64,
     beacons: u64,
     beacons_collided: u64,
+    /// Packets from stations that reached the AP where it polices, of which it has marked some and dropped some.
+    policed: u64,
+    marked: u64,
+    dropped: u64,
+    /// Queue sizes that the AP has read, those of 0 bytes, and those beyond the greatest that the field can say.
+    queue_sizes: u64,
+    no_queue: u64,
+    beyond_the_field: u64,
 }
 
 impl Seen {
@@ -233,6 +248,18 @@ impl Seen {
         self.finer += u64::from(scenario.rules.steps > 1);
         self.beacons += record.beacons.0;
         self.beacons_collided += record.beacons.1;
+        if scenario.rules.polices {
+            let received: u64 = record.up.iter().map(|tally| tally.delivered).sum();
+            let forwarded = || record.deliveries.iter().filter(|delivery| delivery.to == 0);
+            self.policed += received;
+            self.marked += forwarded().filter(|delivery| delivery.marked).count() as u64;
+            self.dropped += received - forwarded().count() as u64;
+            let sizes =
+                |is: fn(u32) -> bool| record.queue_sizes.iter().filter(|size| is(size.bytes)).count() as u64;
+            self.queue_sizes += sizes(|_| true);
+            self.no_queue += sizes(|bytes| bytes == 0);
+            self.beyond_the_field += sizes(|bytes| bytes % 16 > 0);
+        }
     }
 
     fn covers(&self, least: &Seen) -> bool {
@@ -243,6 +270,12 @@ impl Seen {
             && self.collisions_with_eifs >= least.collisions_with_eifs
             && self.beacons >= least.beacons
             && self.beacons_collided >= least.beacons_collided
+            && self.policed >= least.policed
+            && self.marked >= least.policed / 10
+            && self.dropped >= least.policed / 10
+            && self.queue_sizes >= least.queue_sizes
+            && self.no_queue >= least.queue_sizes / 20
+            && self.beyond_the_field >= least.beyond_the_field
     }
 }
 
@@ -253,6 +286,7 @@ fn random_scenarios_are_equal_step_by_step() {
         collisions: 1_000,
         new_rates: 500,
         collisions_with_eifs: 200,
+        policed: 1_000,
         ..Seen::default()
     };
     assert!(compare_random(scenarios(), cases(300, 10_000), least).captures.covers_all());
@@ -267,6 +301,8 @@ fn random_edca_scenarios_are_equal_step_by_step() {
         internal_collisions: 200,
         new_rates: 200,
         collisions_with_eifs: 200,
+        policed: 1_000,
+        queue_sizes: 1_000,
         ..Seen::default()
     };
     assert!(compare_random(edca_scenarios(), cases(200, 10_000), least).captures.covers_all());
@@ -276,7 +312,15 @@ fn random_edca_scenarios_are_equal_step_by_step() {
 /// generations.
 #[test]
 fn random_modern_scenarios_are_equal_step_by_step() {
-    let least = Seen { exchanges: 5_000, collisions: 500, internal_collisions: 200, ..Seen::default() };
+    let least = Seen {
+        exchanges: 5_000,
+        collisions: 500,
+        internal_collisions: 200,
+        policed: 1_000,
+        queue_sizes: 1_000,
+        beyond_the_field: 10,
+        ..Seen::default()
+    };
     compare_random(modern_scenarios(), cases(300, 20_000), least);
 }
 

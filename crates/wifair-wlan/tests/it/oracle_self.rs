@@ -71,7 +71,7 @@ fn an_idle_medium_is_taken_at_once_and_a_busy_one_after_difs() {
     let scenario = bss(without_chance(), 2, vec![once(0, true, SHORT, 1000), once(1, true, SHORT, 1003)]);
     assert_eq!(accesses(&scenario), [(1000, 1), (1655, 2)]);
     let record = air::run(&scenario).whole;
-    let at = |at, id| Delivery { at, id, to: 0 };
+    let at = |at, id| Delivery { at, id, to: 0, marked: false };
     assert_eq!(record.deliveries, [at(1291, 0), at(1946, 1)]);
     assert_eq!(record.airtime.up, [605, 605]);
 }
@@ -133,7 +133,10 @@ fn an_rts_that_collides_costs_no_more_than_itself() {
     // Alone: RTS 352, CTS 304, data 1310, MAC ACK 304 and three SIFS.
     let scenario = bss(rules, 1, vec![once(0, true, LONG, 1000)]);
     let record = air::run(&scenario).whole;
-    assert_eq!(record.deliveries, [Delivery { at: 1000 + 352 + 10 + 304 + 10 + 1310, id: 0, to: 0 }]);
+    assert_eq!(
+        record.deliveries,
+        [Delivery { at: 1000 + 352 + 10 + 304 + 10 + 1310, id: 0, to: 0, marked: false }]
+    );
     assert_eq!(record.airtime.up, [352 + 304 + 1310 + 304 + 30]);
 }
 
@@ -168,7 +171,7 @@ fn a_captured_frame_takes_its_course() {
     let scenario = placed(without_chance(), &[1.0, 100.0], streams);
     assert_eq!(accesses(&scenario), [(1000, 1), (1000, 2), (2674, 2)]);
     let record = air::run(&scenario).whole;
-    let at = |at, id| Delivery { at, id, to: 0 };
+    let at = |at, id| Delivery { at, id, to: 0, marked: false };
     assert_eq!(record.deliveries, [at(2310, 0), at(2965, 1)]);
     assert_eq!((record.exchanges, record.collisions), (2, 1));
     assert_eq!((record.airtime.up, record.airtime.collisions), (vec![1624, 605], 0));
@@ -205,7 +208,13 @@ fn an_answer_amid_other_frames_is_for_nobody() {
     let scenario = placed(rules, &[1.0, 100.0], streams);
     assert_eq!(accesses(&scenario), [(1000, 1), (1000, 2), (1655, 1), (1655, 2), (2624, 0)]);
     let record = air::run(&scenario).whole;
-    assert_eq!(record.deliveries, [Delivery { at: 1291, id: 0, to: 0 }, Delivery { at: 2915, id: 2, to: 2 }]);
+    assert_eq!(
+        record.deliveries,
+        [
+            Delivery { at: 1291, id: 0, to: 0, marked: false },
+            Delivery { at: 2915, id: 2, to: 2, marked: false }
+        ]
+    );
     let up = record.up[0];
     assert_eq!((up.delivered, up.duplicates, up.lost, up.lost_after_delivery), (1, 1, 1, 1));
     assert_eq!((record.airtime.collisions, record.airtime.up), (2 * 605, vec![0, 0]));

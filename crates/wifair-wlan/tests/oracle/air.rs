@@ -1,16 +1,17 @@
 //! The medium: carries frames from node to node, one step of the clock after the other, and keeps the counters.
 
 use super::agreement::Events;
+use super::flaw::Flaw;
 use super::frame::{Content, Counts, Frame, Heard, Kind, NodeId, Packet, Tally};
 use super::mode::Mode;
 use super::node::{Node, Peer};
 use super::radio::{Case, Radio};
 use super::rate::Ladder;
 use super::record::{
-    Aired, Airtime, Attempt, Decoded, Delivery, GivenUp, NewRate, Outcome, Received, Record, Sent,
+    Aired, Airtime, Attempt, Decoded, Delivery, GivenUp, NewRate, Outcome, QueueSize, Received, Record, Sent,
     Transmission,
 };
-use super::scenario::{Change, Offer, Outside, Scenario, Station, Traffic};
+use super::scenario::{Change, Offer, Outside, Scenario, Station, Traffic, Verdict, code_point, verdict};
 use super::timing::{Rules, Tenths};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -64,6 +65,10 @@ pub struct Medium {
     first_attempt: usize,
     first_transmission: usize,
     traffic: Traffic,
+    /// By the AP's ports: the packets about which it has decided.
+    policed: [u32; 4],
+    /// The packets that it has dropped then.
+    dropped: BTreeSet<u32>,
     /// When the next beacon is due.
     target: Option<u64>,
     now: u64,
@@ -151,6 +156,8 @@ impl Medium {
             first_attempt: 0,
             first_transmission: 0,
             traffic: Traffic::new(scenario),
+            policed: [0; 4],
+            dropped: BTreeSet::new(),
             target: rules.beacon_interval(),
             now: 0,
             record: Record { airtime, ..Record::default() },
@@ -165,7 +172,8 @@ impl Medium {
 
     /// All that happened so far.
     fn record(&self) -> Record {
-        let delivered: BTreeSet<u32> = self.record.deliveries.iter().map(|delivery| delivery.id).collect();
+        let forwarded = self.record.deliveries.iter().map(|delivery| delivery.id);
+        let delivered: BTreeSet<u32> = forwarded.chain(self.dropped.iter().copied()).collect();
         let tally = |from: &Counts, at_receiver: &Counts, link: usize| {
             let (_, rate, since, integral) = self.links[link];
             Tally {
@@ -401,6 +409,11 @@ impl Medium {
         if matches!(reach, Reach::Nobody | Reach::Addressee) {
             self.end_for_colliders(ended);
         }
+        if let Some((from, category, bytes)) = self.nodes[0].queue_size.take()
+            && self.rules.polices
+        {
+            self.record.queue_sizes.push(QueueSize { at: self.now, from, category, bytes });
+        }
         self.record.frames[ended.index].decoded = Some(decoded);
         self.note_outcome(frame, decoded);
         self.note_mpdus(frame, decoded, &decoded_mpdus);
@@ -476,7 +489,28 @@ impl Medium {
     }
 
     fn deliver(&mut self, packet: &Packet) {
-        self.record.deliveries.push(Delivery { at: self.now, id: packet.id, to: packet.to });
+        let mut marked = false;
+        if packet.to == 0 && self.rules.polices {
+            let one = self.rules.shares_port(0) || self.rules.has(Flaw::PolicedByVoice);
+            let port = if one { 0 } else { packet.category };
+            let before = self.policed[port];
+            self.policed[port] += 1;
+            match verdict(before, packet.id) {
+                Verdict::Drop => {
+                    self.dropped.insert(packet.id);
+                    return;
+                }
+                // An ECT code point: 01 or 10.
+                Verdict::Mark => {
+                    marked = match self.rules.has(Flaw::MarksAll) {
+                        true => code_point(packet.id) != 3,
+                        false => matches!(code_point(packet.id), 1 | 2),
+                    };
+                }
+                Verdict::Forward => {}
+            }
+        }
+        self.record.deliveries.push(Delivery { at: self.now, id: packet.id, to: packet.to, marked });
         for answer in self.traffic.delivered(packet, self.now) {
             self.hand_down(answer);
         }

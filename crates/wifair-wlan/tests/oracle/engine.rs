@@ -4,12 +4,12 @@ mod spec;
 
 use super::frame::{Kind, NodeId, Packet, Tally};
 use super::record::{
-    Aired, Airtime, Attempt, Decoded, Delivery, NewRate, Outcome, Record, Sent, Transmission,
+    Aired, Airtime, Attempt, Decoded, Delivery, NewRate, Outcome, QueueSize, Record, Sent, Transmission,
 };
-use super::scenario::{Change, Modes, Offer, Outside, Scenario, Traffic};
+use super::scenario::{Change, Modes, Offer, Outside, Scenario, Traffic, code_point};
 use super::timing::Tenths;
-use spec::{spec, station_change};
-use wifair_core::{Ac, FiveTuple, Rate, SackBlocks, StationId, TcpFlags, Time};
+use spec::{QueueSizes, spec, station_change};
+use wifair_core::{Ac, Ecn, FiveTuple, Rate, SackBlocks, StationId, TcpFlags, Time};
 use wifair_queue::{Direction, MpduOutcome, TransmittedMpdu};
 use wifair_wlan::{
     Bss, FrameKind, LinkRateChange, Node, Output, SentPpdu, StationChange, TransmissionOutcome, Usage,
@@ -31,6 +31,7 @@ pub struct Engine {
     /// Modes by station, as they were at the start.
     modes: Vec<Option<Modes>>,
     aggregates: bool,
+    queue_sizes: QueueSizes,
 }
 
 /// What the engine said, in steps of the clock.
@@ -55,7 +56,8 @@ pub fn run_between(scenario: &Scenario, from: u64, until: u64) -> Record {
 
 impl Engine {
     pub fn new(scenario: &Scenario) -> Engine {
-        let bss = Bss::new(&spec(scenario), scenario.seed).expect("the scenario is valid");
+        let queue_sizes = QueueSizes::default();
+        let bss = Bss::new(&spec(scenario, &queue_sizes), scenario.seed).expect("the scenario is valid");
         for (_, change) in &scenario.changes {
             if let Change::Station { station, .. } = change {
                 let station = StationId((station % scenario.stations.len()) as u16);
@@ -71,7 +73,8 @@ impl Engine {
             rates: Vec::new(),
         };
         let modes = scenario.stations.iter().map(|station| station.modes).collect();
-        Engine { bss, traffic: Traffic::new(scenario), log, modes, aggregates: scenario.aggregates() }
+        let (traffic, aggregates) = (Traffic::new(scenario), scenario.aggregates());
+        Engine { bss, traffic, log, modes, aggregates, queue_sizes }
     }
 
     /// Nothing will happen any more.
@@ -147,7 +150,9 @@ impl Engine {
         let packet =
             Packet { id: wire.seq, stream, to, ip_bytes: wire.ip_bytes(), category: category_of(wire) };
         let at = self.log.steps(now);
-        self.log.deliveries.push(Delivery { at, id: packet.id, to });
+        let marked = wire.ecn() as u8 != code_point(packet.id);
+        assert!(!marked || wire.ecn() == Ecn::Ce, "a mark is CE");
+        self.log.deliveries.push(Delivery { at, id: packet.id, to, marked });
         for answer in self.traffic.delivered(&packet, at) {
             self.hand_down(answer, now);
         }
@@ -180,7 +185,14 @@ impl Engine {
         attempts.sort_by_key(|attempt| (attempt.at, attempt.from));
         let mut rates = if aggregates { vec![] } else { rates.clone() };
         rates.sort();
+        let mut queue_sizes: Vec<QueueSize> = vec![];
+        for &(at, station, ac, bytes) in self.queue_sizes.lock().unwrap().iter() {
+            let category = RANKS.iter().position(|&of| of == ac).expect("one of four");
+            queue_sizes.push(QueueSize { at: steps(at), from: usize::from(station.0) + 1, category, bytes });
+        }
+        queue_sizes.dedup(); // each of the AP's ports is notified
         Record {
+            queue_sizes,
             deliveries: deliveries.clone(),
             attempts,
             transmissions: transmissions.clone(),
@@ -355,7 +367,7 @@ fn to_wire(offer: &Offer) -> wifair_core::Packet {
         payload_bytes: ip_bytes - 28,
         header_bytes: 28,
         flags: TcpFlags::NONE,
-        ds_field: CODE_POINTS[category] << 2,
+        ds_field: CODE_POINTS[category] << 2 | code_point(id),
         sack: SackBlocks::NONE,
     }
 }

@@ -1,4 +1,4 @@
-//! Rules of sections 12 and 13, and of sections 2.1 and 2.2 (docs/medium.md) that the model can break on purpose, one at a
+//! Rules of sections 12 to 15, and of sections 2.1 and 2.2 (docs/medium.md) that the model can break on purpose, one at a
 //! time, so that a test can say that the comparison with the engine notices each.
 
 macro_rules! flaws {
@@ -125,6 +125,16 @@ flaws! {
     ReleasedByFailure,
     /// The limit does not count link queues.
     UncountedLinkQueue,
+    // What the AP does with packets from stations.
+    /// Packets without an ECT code point get CE, too.
+    MarksAll,
+    /// The port of voice decides, whatever the category.
+    PolicedByVoice,
+    // What stations say of their queues.
+    /// The MSDUs of the frame itself count up to 802.11ac, too.
+    OwnMsduCounts,
+    /// They do not from 802.11ax on.
+    OwnMsduMissing,
     // Beacons.
     BeaconsAfterDifs,
     /// They are the AP's lowest category.

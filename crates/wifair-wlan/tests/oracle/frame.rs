@@ -98,6 +98,8 @@ pub struct Frame {
     /// Rank of the access category; 0 under DCF.
     pub category: usize,
     pub content: Content,
+    /// Of a data frame: bytes of the MSDUs of its category that its sender has (section 15).
+    pub queued: u32,
     /// Rate of the exchange's data frame.
     pub data_rate: Tenths,
     /// How what answers that is sent, and a request.

@@ -92,7 +92,7 @@ fn scenario(rules: Rules) -> impl Strategy<Value = Scenario> {
             count_from_the_arrival(&mut streams, &stations, &rules);
             Scenario {
                 seed,
-                rules,
+                rules: Rules { polices: seed.is_multiple_of(3), ..rules },
                 stations,
                 streams,
                 changes,

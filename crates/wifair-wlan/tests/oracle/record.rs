@@ -14,12 +14,23 @@ pub struct Delivery {
     pub at: u64,
     pub id: u32,
     pub to: NodeId,
+    /// With CE, which the AP has set.
+    pub marked: bool,
 }
 
 impl fmt::Display for Delivery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:>9}  packet {} delivered to {}", self.at, self.id, Scenario::label(self.to))
     }
+}
+
+/// A queue size that the AP has read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QueueSize {
+    pub at: u64,
+    pub from: NodeId,
+    pub category: usize,
+    pub bytes: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -152,6 +163,8 @@ pub struct Airtime {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
     pub deliveries: Vec<Delivery>,
+    /// Only where the AP's ports ask for them.
+    pub queue_sizes: Vec<QueueSize>,
     /// In the order of their beginnings, at one instant of their senders; as the next five.
     pub attempts: Vec<Attempt>,
     pub transmissions: Vec<Transmission>,
@@ -186,6 +199,7 @@ impl Record {
         let sums = |now: &[u64], then: &[u64]| now.iter().zip(then).map(|(n, t)| n - t).collect();
         Record {
             deliveries: self.deliveries[earlier.deliveries.len()..].to_vec(),
+            queue_sizes: self.queue_sizes[earlier.queue_sizes.len()..].to_vec(),
             attempts: self.attempts[earlier.attempts.len()..].to_vec(),
             transmissions: self.transmissions[earlier.transmissions.len()..].to_vec(),
             given_up: self.given_up[earlier.given_up.len()..].to_vec(),

@@ -184,6 +184,28 @@ impl Scenario {
     }
 }
 
+/// What an AP may do with a packet from a station (section 14).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict {
+    Forward,
+    Mark,
+    Drop,
+}
+
+/// The verdict of a port, which has had `before` packets to decide about, on a packet.
+pub fn verdict(before: u32, id: u32) -> Verdict {
+    match (3 * before + id) % 5 {
+        0 => Verdict::Drop,
+        1 | 2 => Verdict::Mark,
+        _ => Verdict::Forward,
+    }
+}
+
+/// The code point of the ECN field that a packet is sent with: each of the four.
+pub fn code_point(id: u32) -> u8 {
+    (id % 4) as u8
+}
+
 /// What comes from outside.
 pub enum Outside {
     Change(Change),

@@ -101,7 +101,7 @@ pub const RTS_BYTES: u32 = 20;
 /// PSDU bytes of a Block Ack Request.
 pub const REQUEST_BYTES: u32 = 24;
 /// Bytes of LLC and SNAP, which the overhead includes.
-const LLC_BYTES: u32 = 8;
+pub const LLC_BYTES: u32 = 8;
 /// Bytes of DA, SA and length of a subframe of an A-MSDU.
 const SUBFRAME_HEADER_BYTES: u32 = 14;
 /// Bytes of the delimiter before an MPDU of an A-MPDU.
@@ -160,6 +160,8 @@ pub struct Rules {
     pub modern: Option<Modern>,
     /// None: there are none.
     pub beacons: Option<Beacons>,
+    /// The AP's ports police what comes from stations, by [`verdict`](super::scenario::verdict), and ask for queue sizes.
+    pub polices: bool,
     /// What this model does wrong on purpose.
     pub flaw: Option<Flaw>,
 }
@@ -280,6 +282,7 @@ impl Rules {
             aggregation: None,
             modern: None,
             beacons: None,
+            polices: false,
             flaw: None,
         }
     }
@@ -333,6 +336,22 @@ impl Rules {
     /// Whether it is done wrong on purpose.
     pub fn has(&self, flaw: Flaw) -> bool {
         self.flaw == Some(flaw)
+    }
+
+    /// The queue size that the AP reads in the last MPDU that it decodes of a data frame: `queued` bytes, `own` of them in that
+    /// MPDU. None: there is no such field.
+    pub fn queue_size(&self, mode: Option<Mode>, queued: u32, own: u32) -> Option<u32> {
+        self.edca?;
+        if !mode.is_some_and(|mode| mode.generation >= Generation::He) {
+            let queued = if self.has(Flaw::OwnMsduCounts) { queued } else { queued - own };
+            let field = (0..=253).find(|units| 256 * units >= queued);
+            return Some(field.map_or(64_769, |units| 256 * units));
+        }
+        let queued = if self.has(Flaw::OwnMsduMissing) { queued - own } else { queued };
+        let sizes = [(0, 16, 64), (1_024, 256, 64), (17_408, 2_048, 64), (148_480, 32_768, 62)];
+        let mut sizes =
+            sizes.into_iter().flat_map(|(base, unit, values)| (0..values).map(move |v| base + unit * v));
+        Some(sizes.find(|size| *size >= queued).unwrap_or(2_147_329))
     }
 
     /// Whether the categories of a node have one port.

@@ -3,9 +3,12 @@
 use crate::oracle::mode::{Generation, Mode};
 use crate::oracle::radio::TX_POWER_DBM;
 use crate::oracle::rate::Adaptation;
-use crate::oracle::scenario::{Change, Errors, Modes, Scenario, Station};
+use crate::oracle::scenario::{Change, Errors, Modes, Scenario, Station, Verdict, verdict};
 use crate::oracle::timing::{self, Beacons, Modern, Phy, Protection, Rules, Tenths};
-use wifair_queue::TxQueueSpec;
+use crate::support::external;
+use std::sync::{Arc, Mutex};
+use wifair_core::{Ac, StationId, Time};
+use wifair_queue::{Arrival, Buffer, Cx, Hooks, Placed, Reception, Scheme, Shortcuts, TxQueueSpec};
 use wifair_wlan::{
     AggregationSpec, ApSpec, ArrivalWithinIfs, BackoffRange, BandKeys, BeaconsSpec, BssKeys, BssSpec,
     Categories, CategorySpec, ChannelSpec, Classify, Coding, Countdown, EdcaSpec, ErpProtection, Fill,
@@ -13,16 +16,63 @@ use wifair_wlan::{
     RateSpec, Requests, SharePort, StationChange, StationSpec, aarf, arf, dsss, eht, erp, he, ht, ofdm, vht,
 };
 
+/// The queue sizes of which the AP's ports are notified.
+pub type QueueSizes = Arc<Mutex<Vec<(Time, StationId, Ac, u32)>>>;
+
+/// Tail drop that decides about what comes from stations, and notes queue sizes.
+struct Policing {
+    before: u32,
+    queue_sizes: QueueSizes,
+}
+
+impl Scheme for Policing {
+    fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, _cx: &mut Cx) -> Placed {
+        buffer.append_or_drop(arrival)
+    }
+
+    fn shortcuts(&self) -> Shortcuts {
+        Shortcuts::ALL
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks { police: true, queue_size: true, ..Hooks::default() }
+    }
+
+    fn on_queue_size(&mut self, station: StationId, ac: Ac, _buffer: &mut Buffer, cx: &mut Cx) {
+        let bytes = cx.links[station.index()].queue_bytes(ac).expect("the port is notified of it");
+        self.queue_sizes.lock().unwrap().push((cx.now, station, ac, bytes));
+    }
+
+    fn police(
+        &mut self,
+        reception: &Reception,
+        _buffer: &mut Buffer,
+        _cx: &mut Cx,
+    ) -> wifair_queue::PoliceAction {
+        self.before += 1;
+        match verdict(self.before - 1, reception.packet.seq) {
+            Verdict::Forward => wifair_queue::PoliceAction::Forward,
+            Verdict::Mark => wifair_queue::PoliceAction::Mark,
+            Verdict::Drop => wifair_queue::PoliceAction::Drop,
+        }
+    }
+}
+
 fn mbps(rate: Tenths) -> f64 {
     f64::from(rate) / 10.0
 }
 
-pub fn spec(scenario: &Scenario) -> BssSpec {
+pub fn spec(scenario: &Scenario, queue_sizes: &QueueSizes) -> BssSpec {
     let port = TxQueueSpec {
         limit_packets: scenario.port_limit as u32,
         limit_counts_in_service: scenario.limit_counts_in_service,
         ..TxQueueSpec::default()
     };
+    let mut ap_port = port.clone();
+    if scenario.rules.polices {
+        let queue_sizes = queue_sizes.clone();
+        ap_port.scheme = external(move || Policing { before: 0, queue_sizes: queue_sizes.clone() });
+    }
     let station = |(index, s): (usize, &Station)| StationSpec {
         frame_error_rate: error_rates(&s.errors),
         position_m: s.track.map(|track| track.position_m),
@@ -42,7 +92,7 @@ pub fn spec(scenario: &Scenario) -> BssSpec {
     BssSpec {
         phy: phy(&scenario.rules),
         mac: mac(&scenario.rules),
-        ap: ApSpec { port: port.clone(), position_m: ap_m, ..ApSpec::default() },
+        ap: ApSpec { port: ap_port, position_m: ap_m, ..ApSpec::default() },
         channel,
         ..BssSpec::new(scenario.stations.iter().enumerate().map(station).collect())
     }

@@ -96,6 +96,7 @@ impl Node {
             length: self.rules.request(mode),
             duration_field: self.rules.sifs + self.rules.block_ack(mode),
             opens_exchange: true,
+            queued: 0,
         }
     }
 
@@ -113,6 +114,7 @@ impl Node {
             length: self.rules.ppdu(psdu_bytes, mode),
             duration_field: self.rules.sifs + self.rules.response(mpdus.len(), mode),
             opens_exchange: true,
+            queued: 0,
             content: Content::Mpdus(mpdus),
         }
     }

@@ -4,7 +4,7 @@ use super::Node;
 use crate::oracle::agreement::Event;
 use crate::oracle::flaw::Flaw;
 use crate::oracle::frame::{Content, Frame, Heard, Kind, Mpdu, Packet};
-use crate::oracle::timing::ACK_BYTES;
+use crate::oracle::timing::{ACK_BYTES, LLC_BYTES};
 
 impl Node {
     pub fn energy(&mut self, on_air: bool) {
@@ -95,6 +95,7 @@ impl Node {
                 let last = &mut self.last_from[frame.from][packet.category];
                 let again = *last == Some(packet.id);
                 *last = Some(packet.id);
+                self.read_queue_size(frame, &[packet]);
                 let passed_on = if again { Vec::new() } else { vec![packet] };
                 self.counts[frame.from].received_again += u64::from(again);
                 return self.receives(frame, vec![true], passed_on);
@@ -171,6 +172,8 @@ impl Node {
         if self.rules.has(Flaw::EifsAfterPartial) && decoded.contains(&false) {
             self.hear_noise();
         }
+        let last = mpdus.iter().zip(&decoded).rfind(|(_, decoded)| **decoded).expect("there is one").0;
+        self.read_queue_size(frame, &last.packets);
         match mpdus {
             [_] => {
                 self.respond(frame, Kind::Ack, frame.duration_field - self.rules.sifs, frame.content.clone())
@@ -178,6 +181,15 @@ impl Node {
             _ => self.respond_with_block_ack(frame, &decoded),
         }
         Heard::Receives { decoded, passed_on }
+    }
+
+    /// Reads the QoS Control field of an MPDU of a data frame with these packets.
+    fn read_queue_size(&mut self, frame: &Frame, own: &[Packet]) {
+        let own = own.iter().map(|packet| packet.ip_bytes + LLC_BYTES).sum();
+        let size = self.rules.queue_size(self.peers[frame.from].mode(), frame.queued, own);
+        if let (0, Some(bytes)) = (self.id, size) {
+            self.queue_size = Some((frame.from, frame.category, bytes));
+        }
     }
 
     fn receives(&mut self, frame: &Frame, decoded: Vec<bool>, passed_on: Vec<Packet>) -> Heard {

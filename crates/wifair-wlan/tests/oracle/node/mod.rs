@@ -91,6 +91,8 @@ pub struct Node {
     /// By peer.
     pub counts: Vec<Counts>,
     events: Events,
+    /// The queue size that has just been read: whose, of which category, in bytes.
+    pub queue_size: Option<(NodeId, usize, u32)>,
     /// MPDUs given up, and their receivers: told once.
     given_up: Vec<(NodeId, Mpdu)>,
 }
@@ -158,6 +160,7 @@ impl Node {
             last_from: vec![vec![None; 4]; count],
             counts: vec![Counts::default(); count],
             events: Events::default(),
+            queue_size: None,
             given_up: Vec::new(),
         }
     }

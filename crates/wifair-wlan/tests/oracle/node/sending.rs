@@ -5,7 +5,7 @@ use crate::oracle::agreement::Event;
 use crate::oracle::contender::Service;
 use crate::oracle::flaw::Flaw;
 use crate::oracle::frame::{Content, Frame, Kind, Packet};
-use crate::oracle::timing::{ACK_BYTES, Beacons, RTS_BYTES};
+use crate::oracle::timing::{ACK_BYTES, Beacons, LLC_BYTES, RTS_BYTES};
 
 impl Node {
     /// What this node does at this instant: whether it starts a frame, a response that is due or its own access.
@@ -127,6 +127,7 @@ impl Node {
                 false => 0,
             },
             opens_exchange: true,
+            queued: 0,
         }
     }
 
@@ -146,9 +147,24 @@ impl Node {
         if let Some(single) = contender.single() {
             single.attempts += 1;
             let (packet, number) = (single.packet, single.attempts);
-            return (self.single_frame(packet, number), self.rules.mpdu_bytes(packet.ip_bytes));
+            let data = Frame { queued: self.queued(), ..self.single_frame(packet, number) };
+            return (data, self.rules.mpdu_bytes(packet.ip_bytes));
         }
-        self.next_of_link(follows)
+        let (data, psdu_bytes) = self.next_of_link(follows);
+        (Frame { queued: self.queued(), ..data }, psdu_bytes)
+    }
+
+    /// Bytes of the MSDUs of the category whose turn it is, in the port and in the MAC.
+    fn queued(&self) -> u32 {
+        let contender = &self.contenders[self.sender];
+        let in_port = contender.queue.iter().map(|packet| packet.ip_bytes + LLC_BYTES);
+        let links = contender.links.iter().flatten().flat_map(|link| &link.queue);
+        let in_links = links.flat_map(|mpdu| &mpdu.packets).map(|packet| packet.ip_bytes + LLC_BYTES);
+        let single = match &contender.in_service {
+            Some(Service::Single(single)) => single.packet.ip_bytes + LLC_BYTES,
+            _ => 0,
+        };
+        in_port.chain(in_links).sum::<u32>() + single
     }
 
     /// An exchange of mine begins; its data frame will be this one, whatever changes meanwhile.
@@ -194,6 +210,7 @@ impl Node {
             length: rules.data_frame(packet.ip_bytes, form),
             duration_field: rules.sifs + rules.control(ACK_BYTES, response),
             opens_exchange: true,
+            queued: 0,
         }
     }
 
