@@ -18,6 +18,7 @@ from wifair.scheme import (
     Indexes,
     Kind,
     Packet,
+    PoliceAction,
     Reception,
     Refusal,
     Transmission,
@@ -225,6 +226,85 @@ def test_a_scheme_is_told_what_it_asks_for() -> None:
     assert kinds["transmission"].count(1) >= len(kinds["exchange"])
     assert set(kinds["reception"]) == {0, 1, 2, 3}
     assert len(kinds["forgotten"]) == 1
+
+
+class Policing(Scheme):
+    """Tail drop that marks or drops every hundredth data packet of each station."""
+
+    enqueue_when = "room"
+
+    def __init__(self) -> None:
+        self.seen: dict[int, int] = {}
+
+    def enqueue(self, arrival: Packet, buffer: Buffer, cx: Context) -> None:
+        buffer.append(arrival)
+
+    def police(self, reception: Reception, buffer: Buffer, cx: Context) -> PoliceAction:
+        assert reception.category == "best-effort"
+        if reception.kind is not Kind.DATA:
+            return PoliceAction.FORWARD
+        seen = self.seen[reception.station] = self.seen.get(reception.station, 0) + 1
+        if seen % 100:
+            return PoliceAction.FORWARD
+        return PoliceAction.MARK if reception.ecn == 2 else PoliceAction.DROP
+
+
+def test_a_scheme_marks_and_drops_what_comes_from_stations() -> None:
+    flows = [{"direction": "up", "name": "ecn", "tcp": {"ecn": True}}, {"direction": "up", "name": "plain"}]
+    policed = scenario(Policing, flows=[*flows, {"direction": "down"}], run={"warmup_s": 0.0, "duration_s": 4.0})
+    results = policed.run([1], threads=1)
+    by_name = {row["group"]: row for row in results.flows.to_dicts()}
+    ecn, plain = by_name["ecn"], by_name["plain"]
+    assert ecn["ap_police_marked_packets"] > 3
+    assert ecn["ap_police_dropped_packets"] == plain["ap_police_marked_packets"] == 0
+    assert plain["ap_police_dropped_packets"] > 3
+    assert 0 < ecn["ecn_reductions"] <= ecn["ap_police_marked_packets"]
+    assert plain["retransmissions"] >= plain["ap_police_dropped_packets"] - 1
+    queues = [row for row in results.queues.to_dicts() if (row["node"], row["class"]) == ("ap", "all")]
+    assert queues[0]["police_dropped_packets"] == plain["ap_police_dropped_packets"]
+
+
+class Asking(Scheme):
+    """Tail drop that notes the queue sizes of stations."""
+
+    enqueue_when = "room"
+    sizes: list[tuple[int, int | None, int | None]] = []  # noqa: RUF012 -- shared on purpose: the test reads it
+
+    def enqueue(self, arrival: Packet, buffer: Buffer, cx: Context) -> None:
+        buffer.append(arrival)
+
+    def on_queue_size(self, station: int, buffer: Buffer, cx: Context) -> None:
+        with pytest.raises(
+            ValueError, match=r'category is "bulk"; allowed are "background", "best-effort", "video", "v'
+        ):
+            cx.queue_bytes(station, "bulk")
+        self.sizes.append((station, cx.queue_bytes(station), cx.queue_bytes(station, "voice")))
+
+
+def test_a_scheme_knows_how_much_stations_have_to_send() -> None:
+    Asking.sizes.clear()
+    flows = [{"direction": "up"}, {"direction": "down"}]
+    scenario(Asking, flows=flows).run([1], threads=1)
+    assert Asking.sizes == []  # DCF
+    scenario(Asking, flows=flows, mac={"edca": {}}).run([1], threads=1)
+    sizes = {station: [size for of, size, _ in Asking.sizes if of == station] for station in (0, 1)}
+    assert all(size is not None and size % 256 == 0 for size in sizes[0] + sizes[1])
+    assert max(sizes[0]) > 10_000 > max(sizes[1])  # data of a window, and ACKs
+    assert {voice for _, _, voice in Asking.sizes} == {None}
+
+
+class Undecided(Policing):
+    """Returns what is no action."""
+
+    def police(self, reception: Reception, buffer: Buffer, cx: Context) -> PoliceAction:
+        return None  # type: ignore[return-value]
+
+
+def test_what_is_no_action_is_refused_with_those_allowed() -> None:
+    with pytest.raises(
+        SchemeError, match=r"police has returned None; allowed are PoliceAction\.FORWARD, PoliceAction\.MARK and"
+    ):
+        scenario(Undecided).run([1], threads=1)
 
 
 class Keeper(Scheme):

@@ -38,6 +38,9 @@ COUNTERS = (
     "lost_at_retry_limit",
     "ce_marked",
     "ece_marked",
+    "policed",
+    "police_marked",
+    "police_dropped",
 )
 
 # The longest session, in simulated seconds.

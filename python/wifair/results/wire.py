@@ -18,7 +18,8 @@ LONG_WAIT_MS = 1.0
 
 def table(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """One row per replication and direction; empty in results of engines that did not record it."""
-    keys = {"scenario": pl.String, "seed": pl.UInt64, "direction": pl.String, "packets": pl.UInt64}
+    counts = dict.fromkeys(("packets", "dropped_packets"), pl.UInt64)
+    keys = {"scenario": pl.String, "seed": pl.UInt64, "direction": pl.String, **counts}
     types = keys | dict.fromkeys(("wait_mean_ms", "length_mean_packets"), pl.Float64)
     return frames.get("wire", pl.DataFrame(schema=types))
 

@@ -38,6 +38,7 @@ from wifair._native import (
     Mpdu,
     Packet,
     Pick,
+    PoliceAction,
     Pool,
     Reception,
     Refusal,
@@ -60,6 +61,7 @@ __all__ = [
     "Mpdu",
     "Packet",
     "Pick",
+    "PoliceAction",
     "Pool",
     "Reception",
     "Refusal",
@@ -137,6 +139,16 @@ class Scheme:
 
     def on_reception(self, reception: Reception, buffer: Buffer, cx: Context) -> None:
         """Called when the access point has received a data frame from a station."""
+
+    def police(self, reception: Reception, buffer: Buffer, cx: Context) -> PoliceAction:
+        """Returns whether a packet received from a station is forwarded, marked with CE or dropped.
+
+        It is called after `on_reception`, at the scheme of the packet's access category.
+        """
+        return PoliceAction.FORWARD
+
+    def on_queue_size(self, station: int, buffer: Buffer, cx: Context) -> None:
+        """Called when a station's data frame has said how much the station has to send: `cx.queue_bytes(station)`."""
 
     def on_link_rate(self, station: int, buffer: Buffer, cx: Context) -> None:
         """Called when the data rate towards a station has changed; `cx.rate_mbps(station)` returns the new one."""

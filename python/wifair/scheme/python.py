@@ -45,6 +45,8 @@ _OPTIONAL = (
     "on_exchange",
     "on_transmission",
     "on_reception",
+    "police",
+    "on_queue_size",
     "on_link_rate",
     "on_tick",
     "on_forgotten",

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
-use wifair_core::{FlowId, Time};
+use wifair_core::{Ac, FlowId, Time};
 
 use super::call::{LentContext, misuse, with_call};
 use super::words::Direction;
@@ -68,6 +68,20 @@ impl Context {
     fn rate_mbps(&self, station: usize) -> PyResult<f64> {
         with(self.port, |at| match at.links.get(station) {
             Some(link) => Ok(link.rate.as_mbps()),
+            None => Err(PyIndexError::new_err(format!("there is no station {station}"))),
+        })
+    }
+
+    /// How much a station has to send in an access category, in bytes, by the last data frame that said so: rounded up as its
+    /// QoS Control field is. None before the first, and under DCF. The scheme must have `on_queue_size`.
+    #[pyo3(signature = (station, category = "best-effort"))]
+    fn queue_bytes(&self, station: usize, category: &str) -> PyResult<Option<u32>> {
+        let Some(ac) = Ac::ALL.into_iter().find(|ac| ac.name() == category) else {
+            let names = Ac::ALL.map(|ac| format!("{:?}", ac.name())).join(", ");
+            return Err(PyValueError::new_err(format!("category is {category:?}; allowed are {names}")));
+        };
+        with(self.port, |at| match at.links.get(station) {
+            Some(link) => Ok(link.queue_bytes(ac)),
             None => Err(PyIndexError::new_err(format!("there is no station {station}"))),
         })
     }

@@ -159,6 +159,10 @@ pub struct Reception {
     ip_bytes: u32,
     /// TCP payload in bytes.
     payload_bytes: u32,
+    /// The ECN field: 0 not capable, 1 ECT(1), 2 ECT(0), 3 CE.
+    ecn: u8,
+    /// Access category: "voice", "video", "best-effort" or "background"; under DCF best effort.
+    category: &'static str,
     /// Time for which the frames occupied the medium, in nanoseconds, preambles and MAC ACKs included.
     airtime_ns: u64,
     /// Airtime plus interframe spaces, backoff and timeouts of these frames, in nanoseconds.
@@ -173,6 +177,8 @@ impl Reception {
             kind: told.packet.class().into(),
             ip_bytes: told.packet.ip_bytes(),
             payload_bytes: told.packet.payload_bytes,
+            ecn: told.packet.ecn() as u8,
+            category: told.ac.name(),
             airtime_ns: told.airtime.as_ns(),
             channel_time_ns: told.channel_time().as_ns(),
         }

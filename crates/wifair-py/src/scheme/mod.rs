@@ -57,6 +57,7 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<words::Filter>()?;
     module.add_class::<words::Eviction>()?;
     module.add_class::<words::Refusal>()?;
+    module.add_class::<words::PoliceAction>()?;
     module.add_class::<words::Direction>()?;
     Ok(())
 }

@@ -6,10 +6,10 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use wifair_core::{Class, FlowId, StationId, Time};
+use wifair_core::{Ac, Class, FlowId, StationId, Time};
 use wifair_queue::{
-    Arrival, Cx, DequeuedPacket, Eviction, Exchange, Grant, Hooks, Indexes, Placed, Reception, Refusal,
-    Scheme, Shortcuts, Transmission,
+    Arrival, Cx, DequeuedPacket, Eviction, Exchange, Grant, Hooks, Indexes, Placed, PoliceAction, Reception,
+    Refusal, Scheme, Shortcuts, Transmission,
 };
 
 use super::buffer::Buffer;
@@ -32,6 +32,8 @@ struct Made {
     on_exchange: Option<Py<PyAny>>,
     on_transmission: Option<Py<PyAny>>,
     on_reception: Option<Py<PyAny>>,
+    police: Option<Py<PyAny>>,
+    on_queue_size: Option<Py<PyAny>>,
     on_link_rate: Option<Py<PyAny>>,
     on_tick: Option<Py<PyAny>>,
     on_forgotten: Option<Py<PyAny>>,
@@ -138,6 +140,8 @@ impl Scheme for PythonScheme {
             exchange: self.made.on_exchange.is_some(),
             transmission: self.made.on_transmission.is_some(),
             reception: self.made.on_reception.is_some(),
+            police: self.made.police.is_some(),
+            queue_size: self.made.on_queue_size.is_some(),
             link_rate: self.made.on_link_rate.is_some(),
             tick: self.made.on_tick.is_some(),
             moves_tick: self.made.on_tick.is_some(),
@@ -233,6 +237,39 @@ impl Scheme for PythonScheme {
             buffer,
             cx,
             |py| object(py, events::Reception::new(reception)),
+        );
+    }
+
+    fn police(
+        &mut self,
+        reception: &Reception,
+        buffer: &mut wifair_queue::Buffer,
+        cx: &mut Cx,
+    ) -> PoliceAction {
+        let Some(method) = &self.made.police else { return PoliceAction::Forward };
+        let now = cx.now;
+        Python::attach(|py| {
+            let mut call = MethodCall::new(&mut self.state, buffer, Some(cx));
+            let action = Py::new(py, events::Reception::new(reception)).and_then(|reception| {
+                let action = lend(&mut call, || method.call1(py, (reception, &self.buffer, &self.context)))?;
+                action.extract::<words::PoliceAction>(py).map_err(|_| {
+                    let shown = action.bind(py).repr().map_or_else(|_| "an object".into(), |shown| shown.to_string());
+                    misuse(&format!(
+                        "police has returned {shown}; allowed are PoliceAction.FORWARD, PoliceAction.MARK and PoliceAction.DROP"
+                    ))
+                })
+            });
+            action.unwrap_or_else(|error| fail(error, "police", Some(now))).into()
+        })
+    }
+
+    fn on_queue_size(&mut self, station: StationId, _ac: Ac, buffer: &mut wifair_queue::Buffer, cx: &mut Cx) {
+        self.tell(
+            "on_queue_size",
+            |made| &made.on_queue_size,
+            buffer,
+            cx,
+            |py| Ok(Some(station.0.into_pyobject(py)?.into_any().unbind())),
         );
     }
 

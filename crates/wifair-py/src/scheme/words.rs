@@ -116,6 +116,18 @@ words! {
 }
 
 words! {
+    /// What becomes of a packet from a station.
+    PoliceAction of wifair_queue::PoliceAction {
+        /// It is forwarded unchanged.
+        Forward,
+        /// It is forwarded with CE if it has an ECT code point (RFC 3168), else unchanged.
+        Mark,
+        /// It is dropped.
+        Drop,
+    }
+}
+
+words! {
     /// Direction of a packet that passes the access point.
     Direction of wifair_queue::Direction {
         /// From a station.

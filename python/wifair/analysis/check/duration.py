@@ -16,7 +16,7 @@ def sawtooth_s(plan: Plan, flow: dict[str, Any]) -> tuple[float, str]:
     """The period of a flow's window in seconds, from one loss at a full buffer to the next, and the calculation in words."""
     flows = max(1, len(plan.downloads))
     segment = plan.segment_bytes(flow)
-    rate = min(plan.rate_mbps(flow), float(plan.plan["wire"]["rate_mbps"]))
+    rate = min(plan.rate_mbps(flow), plan.wire_mbps(flow["direction"]))
     packet_ms = segment * 8e-3 / rate
     room = min(plan.limit, plan.most_queued()[0])
     rtt_ms = 2 * plan.delay_ms(flow) + room * packet_ms

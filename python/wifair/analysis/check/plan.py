@@ -107,6 +107,11 @@ class Plan:
         """The number of flows of a group."""
         return sum(flow["group"] == group for flow in self.flows)
 
+    def wire_mbps(self, way: str) -> float:
+        """The rate of the shared wire, `down` to the access point or `up`, in Mbit/s."""
+        wire = self.plan["wire"]
+        return float(wire["rate_mbps"] if way == "down" or wire["rate_up_mbps"] is None else wire["rate_up_mbps"])
+
     def delay_ms(self, flow: dict[str, Any]) -> float:
         """One-way delay of a flow's wire, in milliseconds."""
         own = flow["one_way_delay_ms"]

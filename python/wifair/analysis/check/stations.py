@@ -42,4 +42,4 @@ def _most_segments(plan: Plan, flow: dict[str, Any]) -> int:
 def _meets_the_air_first(plan: Plan, flow: dict[str, Any]) -> bool:
     """Whether the air limits an upload, not the wire behind it."""
     own = flow["wire_rate_mbps"]
-    return plan.rate_mbps(flow) <= float(plan.plan["wire"]["rate_mbps"] if own is None else own)
+    return plan.rate_mbps(flow) <= (plan.wire_mbps("up") if own is None else float(own))

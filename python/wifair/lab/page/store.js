@@ -4,7 +4,7 @@
 const WINDOW_NS = 1.5e9;
 /** What a port counts, in the order of its counters. */
 export const FATES = ["offered", "tail_dropped", "aqm_refused", "evicted", "aqm_evicted", "filtered", "dequeued", "delivered",
-  "lost_at_retry_limit", "ce_marked", "ece_marked"];
+  "lost_at_retry_limit", "ce_marked", "ece_marked", "policed", "police_marked", "police_dropped"];
 
 export class Store {
   /** `scene`: names and groups. */
