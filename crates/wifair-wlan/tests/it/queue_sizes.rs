@@ -53,8 +53,7 @@ fn log_of(mut spec: BssSpec, send: impl Fn(&mut Bss)) -> Vec<Seen> {
     let mut bss = Bss::new(&spec, 1).unwrap();
     send(&mut bss);
     while bss.advance_before(Time::MAX).is_some() {}
-    let seen = log.lock().unwrap().clone();
-    seen
+    std::mem::take(&mut log.lock().unwrap())
 }
 
 /// So many packets of so many IP bytes at one instant.
