@@ -342,7 +342,7 @@ impl Rules {
     /// MPDU. None: there is no such field.
     pub fn queue_size(&self, mode: Option<Mode>, queued: u32, own: u32) -> Option<u32> {
         self.edca?;
-        if !mode.is_some_and(|mode| mode.generation >= Generation::He) {
+        if mode.is_none_or(|mode| mode.generation < Generation::He) {
             let queued = if self.has(Flaw::OwnMsduCounts) { queued } else { queued - own };
             let field = (0..=253).find(|units| 256 * units >= queued);
             return Some(field.map_or(64_769, |units| 256 * units));
