@@ -5,11 +5,10 @@ mod link_queues;
 mod live;
 mod reports;
 mod transmitter;
+mod uplink;
 
 use wifair_core::{Ac, Class, Counters, FiveTuple, FlowId, Packet, Rate, StationId, Time};
-use wifair_queue::{
-    Count, Direction, Flows, Grant, Journal, Ledger, Outcome, PoliceAction, Reception, TxQueue,
-};
+use wifair_queue::{Count, Direction, Flows, Grant, Journal, Ledger, Outcome, TxQueue};
 
 use crate::access_point::Views;
 use crate::aggregation::Aggregation;
@@ -82,14 +81,9 @@ impl Nodes {
         Nodes { categories, edca, numbering, views, own, aggregation: None, deadlines: Deadlines::none() }
     }
 
-    /// The channel access functions of a node.
-    pub(crate) fn edcafs_of(&self, node: Node) -> impl Iterator<Item = EdcafId> + use<> {
-        self.numbering.of_node(node)
-    }
-
-    /// The channel access function of a category at a node.
-    pub(crate) fn edcaf_of(&self, node: Node, ac: Ac) -> EdcafId {
-        self.numbering.edcaf(node, ac)
+    /// The numbers of the channel access functions, which the ports share.
+    pub(crate) fn numbering(&self) -> Numbering {
+        self.numbering
     }
 
     /// The channel access function that serves a packet at a node.
@@ -98,11 +92,6 @@ impl Nodes {
             None => Numbering::DCF.edcaf(node, Ac::BestEffort),
             Some(edca) => Numbering::EDCA.edcaf(node, edca.category(packet)),
         }
-    }
-
-    /// The node of a channel access function, or of the port of the same number.
-    pub(crate) fn node(&self, edcaf: EdcafId) -> Node {
-        self.numbering.node(edcaf)
     }
 
     pub(crate) fn edcaf(&self, index: EdcafId) -> &Edcaf {
@@ -296,44 +285,6 @@ impl Nodes {
         (link, RANKS[rank], packet)
     }
 
-    /// Reports an uplink packet to the schemes of the AP's ports that ask for it.
-    pub(crate) fn report_reception(&mut self, reception: &Reception, now: Time) {
-        let ap = self.numbering.range(Node::Ap);
-        for (index, AccessCategory { port, .. }) in ap.clone().zip(&mut self.categories[ap]) {
-            if port.hooks().reception {
-                port.receive(reception, now, self.views.of(true));
-                if port.hooks().moves_tick {
-                    self.deadlines.set_tick(EdcafId::at(index), port.next_tick(), now);
-                }
-            }
-        }
-    }
-
-    /// Lets the scheme of an uplink packet's category decide about it, if it polices. Returns [`PoliceAction::Mark`] only for a
-    /// packet that is to get CE.
-    pub(crate) fn police(&mut self, reception: &Reception, now: Time) -> PoliceAction {
-        let number = self.edcaf(self.edcaf_of(Node::Ap, reception.ac)).role().port;
-        let port = &mut self.categories[number.index()].port;
-        if !port.hooks().police {
-            return PoliceAction::Forward;
-        }
-        let action = port.police(reception, now, self.views.of(true));
-        self.deadlines.follow(number, port, now);
-        action
-    }
-
-    /// Records a queue size that the AP has read, and reports it to the schemes of the AP's ports that ask for it.
-    pub(crate) fn report_queue_size(&mut self, station: StationId, ac: Ac, bytes: u32, now: Time) {
-        self.views.set_queue_bytes(station, ac, bytes);
-        for number in self.numbering.of_node(Node::Ap) {
-            let port = &mut self.categories[number.index()].port;
-            if port.hooks().queue_size {
-                port.queue_size(station, ac, now, self.views.of(true));
-                self.deadlines.follow(number, port, now);
-            }
-        }
-    }
-
     /// The packets that a station has in the category of a channel access function: in its port, and at its MAC.
     pub(crate) fn backlog(&self, index: EdcafId) -> Count {
         let edcaf = self.edcaf(index);
@@ -412,7 +363,7 @@ impl Nodes {
 
     /// The port for best effort of a node.
     pub(crate) fn usual_port(&self, node: Node) -> &TxQueue {
-        &self.categories[self.edcaf(self.edcaf_of(node, Ac::BestEffort)).role().port.index()].port
+        &self.categories[self.edcaf(self.numbering.edcaf(node, Ac::BestEffort)).role().port.index()].port
     }
 
     /// The ports of a node that can get packets, with their categories, the highest first; no category under DCF and if the

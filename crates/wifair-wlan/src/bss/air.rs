@@ -36,7 +36,7 @@ impl Bss {
 
     /// The node of the port, or sender, of this number.
     pub fn node_of_port(&self, port: u32) -> Node {
-        self.exchanges.nodes.node(EdcafId::at(port as usize))
+        self.exchanges.nodes.numbering().node(EdcafId::at(port as usize))
     }
 
     /// The senders of the exchange that has just begun, one or those that collide.
@@ -67,7 +67,7 @@ impl Bss {
 
     /// When `node` stops transmitting in the exchange that has just begun; `None` if it is not a sender of it.
     pub fn transmits_until(&self, node: Node) -> Option<Time> {
-        let own = self.senders().filter(|sender| self.exchanges.nodes.node(sender.id) == node);
+        let own = self.senders().filter(|sender| self.exchanges.nodes.numbering().node(sender.id) == node);
         let beacon = self.exchanges.medium.beacon_ends().filter(|_| node == Node::Ap);
         own.map(|sender| sender.ends).chain(beacon).max()
     }

@@ -19,7 +19,7 @@ impl Bss {
             self.exchanges.meter = Meter::wanted_by(self.exchanges.nodes.ports_of(Node::Ap));
         }
         self.exchanges.follow_queue_sizes();
-        for sender in self.exchanges.nodes.edcafs_of(Node::Ap) {
+        for sender in self.exchanges.nodes.numbering().of_node(Node::Ap) {
             if self.exchanges.nodes.edcaf(sender).asks() {
                 self.exchanges.serve(sender, now);
             }

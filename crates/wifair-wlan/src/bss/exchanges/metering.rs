@@ -6,6 +6,7 @@ use wifair_queue::{Count, Direction, PoliceAction, Reception};
 use super::{Event, Exchanges};
 use crate::exchange::OngoingExchange;
 use crate::node::{EdcafId, LinkId};
+use crate::nodes::Nodes;
 use crate::phy::Format;
 use crate::phy::timing::BssTiming;
 use crate::queue_size::{in_units, scaled};
@@ -44,13 +45,20 @@ impl Exchanges {
     #[inline(never)]
     pub(super) fn meter_released(&mut self, flow: FlowId, airtime: Time, now: Time) -> bool {
         let (link, ac, &packet) = self.nodes.released();
-        self.meter_reception(&packet, self.nodes.edcaf_of(link.sender(), ac), link, flow, airtime, now)
+        self.meter_reception(
+            &packet,
+            self.nodes.numbering().edcaf(link.sender(), ac),
+            link,
+            flow,
+            airtime,
+            now,
+        )
     }
 
     /// Lets the AP's scheme decide about a packet. Returns whether it is forwarded unchanged; if it is marked, it is output next.
     #[inline(never)]
     fn police(&mut self, reception: &Reception, now: Time) -> bool {
-        let action = self.nodes.police(reception, now);
+        let action = self.nodes.ap_schemes().police(reception, now);
         if action == PoliceAction::Mark {
             self.marked = reception.packet.with_ecn(Ecn::Ce);
             self.nodes.deadlines.notify_marked(now);
@@ -75,7 +83,7 @@ impl Exchanges {
         let overhead = self.medium.contention().mean_first_wait(sender); // `dqm` III-B.1
         let reception = Reception { packet, flow, station, ac, airtime, overhead };
         meter.believe(packet.class(), Direction::Up, reception.channel_time());
-        self.nodes.report_reception(&reception, now);
+        self.nodes.ap_schemes().report_reception(&reception, now);
         !self.polices || self.police(&reception, now)
     }
 
@@ -85,20 +93,6 @@ impl Exchanges {
         if !self.nodes.edcaf(sender).role().is_ap {
             sizes.set(sender, msdu_bytes(self.nodes.backlog(sender), &self.phy));
         }
-    }
-
-    /// The packets of the last MPDU that the receiver decodes from the data frame of `sender`; `None` if it sends a Block Ack
-    /// Request.
-    fn last_decoded(&self, sender: EdcafId) -> Option<Count> {
-        let edcaf = self.nodes.edcaf(sender);
-        if !edcaf.serves_queue() {
-            return Some(Count { packets: 1, bytes: edcaf.departure().packet.ip_bytes().into() });
-        }
-        let mut own = Count::default();
-        for packet in self.nodes.agreement(edcaf.link(), edcaf.role().ac)?.originator.last_decoded() {
-            own.add(&Count { packets: 1, bytes: packet.ip_bytes().into() });
-        }
-        (own.packets > 0).then_some(own)
     }
 
     /// Reads the QoS Control field of a PPDU under an agreement, and delivers it.
@@ -125,17 +119,31 @@ impl Exchanges {
         if link.direction() == Direction::Down {
             return;
         }
-        let (Some(queued), Some(own)) = (sizes.of(sender), self.last_decoded(sender)) else { return };
+        let (Some(queued), Some(own)) = (sizes.of(sender), last_decoded(&self.nodes, sender)) else { return };
         let bytes = match self.links[link.index()].on_air.mode.format >= Format::He {
             true => scaled(queued),
             false => in_units(queued - msdu_bytes(own, &self.phy)),
         };
         let ac = self.nodes.edcaf(sender).role().ac;
-        self.nodes.report_queue_size(link.station(), ac, bytes, now);
+        self.nodes.ap_schemes().report_queue_size(link.station(), ac, bytes, now);
     }
 }
 
 /// Bytes of the MSDUs of packets.
 fn msdu_bytes(packets: Count, phy: &BssTiming) -> u32 {
     (packets.bytes + packets.packets * u64::from(phy.llc_bytes())) as u32
+}
+
+/// The packets of the last MPDU that the receiver decodes from the data frame of `sender`; `None` if it sends a Block Ack
+/// Request.
+fn last_decoded(nodes: &Nodes, sender: EdcafId) -> Option<Count> {
+    let edcaf = nodes.edcaf(sender);
+    if !edcaf.serves_queue() {
+        return Some(Count { packets: 1, bytes: edcaf.departure().packet.ip_bytes().into() });
+    }
+    let mut own = Count::default();
+    for packet in nodes.agreement(edcaf.link(), edcaf.role().ac)?.originator.last_decoded() {
+        own.add(&Count { packets: 1, bytes: packet.ip_bytes().into() });
+    }
+    (own.packets > 0).then_some(own)
 }
