@@ -368,8 +368,6 @@ def test_types_and_methods_are_counted_in_all_files_of_a_crate(tmp_path: Path) -
 
 
 COMMENT_WIDTH = 128
-# Crates with wider lines, and how many. The numbers may only fall.
-WIDER = {"wifair-wlan": 40}
 COMMENTED = [*CRATES, *(ROOT / folder for folder in ("python", "tests", "benches", "docsite", "fuzz", "kernel"))]
 
 
@@ -383,4 +381,4 @@ def test_comments_have_one_width(folder: Path) -> None:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         if len(line) > COMMENT_WIDTH and re.match(comment, line)
     ]
-    assert len(wide) <= WIDER.get(folder.name, 0), wide
+    assert wide == []

@@ -83,8 +83,8 @@ pub trait Scheme: Send {
         is_missing("on_reception")
     }
 
-    /// Decides whether a packet received from a station is forwarded, marked or dropped. The scheme of the packet's access category
-    /// decides, after all schemes were notified by [`Scheme::on_reception`].
+    /// Decides whether a packet received from a station is forwarded, marked or dropped. The scheme of the packet's access
+    /// category decides, after all schemes were notified by [`Scheme::on_reception`].
     fn police(&mut self, _reception: &Reception, _buffer: &mut Buffer, _cx: &mut Cx) -> PoliceAction {
         is_missing("police")
     }

@@ -515,8 +515,8 @@ impl TxQueue {
         self.ask(now, view, |scheme, buffer, cx| scheme.on_reception(reception, buffer, cx));
     }
 
-    /// Decides about a packet that the access point has received from a station, and counts it. Returns [`PoliceAction::Mark`] only
-    /// for a packet that is to get CE. For schemes with [`Hooks::police`] only.
+    /// Decides about a packet that the access point has received from a station, and counts it. Returns [`PoliceAction::Mark`]
+    /// only for a packet that is to get CE. For schemes with [`Hooks::police`] only.
     pub fn police(&mut self, reception: &Reception, now: Time, view: View) -> PoliceAction {
         let &Reception { packet, flow, station, .. } = reception;
         self.buffer.fifo_mut().advance(now);

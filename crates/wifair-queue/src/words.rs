@@ -281,8 +281,8 @@ impl<'a> Transmission<'a> {
 pub enum PoliceAction {
     /// It is forwarded unchanged.
     Forward,
-    /// It is forwarded with CE if its transport is ECN-capable (RFC 3168, section 5), else unchanged: a scheme that wants to drop
-    /// it then reads [`Packet::ecn`].
+    /// It is forwarded with CE if its transport is ECN-capable (RFC 3168, section 5), else unchanged: a scheme that wants to
+    /// drop it then reads [`Packet::ecn`].
     Mark,
     /// It is dropped.
     Drop,

@@ -86,7 +86,7 @@ pub struct WireSpec {
     pub rate_up_mbps: Option<f64>,
     /// Limit of the queue before the wire, in packets, in each direction, without the packet that is being
     /// transmitted. A packet that finds the queue full is dropped. Without the key there is no limit. It also
-    /// holds for flows with a link of their own (`flows.wire_rate_mbps`).
+    /// holds for flows with a separate link (`flows.wire_rate_mbps`).
     pub limit_packets: Option<u32>,
     /// One-way delay between AP and server, in milliseconds.
     pub one_way_delay_ms: f64,

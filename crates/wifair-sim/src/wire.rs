@@ -136,10 +136,10 @@ struct Line {
 
 /// The wired side: full-duplex links between the AP and the servers.
 ///
-/// Each direction of a link is a FIFO transmitter with a fixed rate, followed by a constant delay. Flows of one link may differ in
-/// delay (a server further away); each delay has a separate line. The queue before each transmitter has no limit unless one is
-/// set; then a packet that finds it full is dropped. The packet that is being transmitted does not count. Packets are lost at
-/// random only if a loss rate is set; that takes one draw per packet, and none if it is zero.
+/// Each direction of a link is a FIFO transmitter with a fixed rate, followed by a constant delay. Flows of one link may differ
+/// in delay (a server further away); each delay has a separate line. The queue before each transmitter has no limit unless one
+/// is set; then a packet that finds it full is dropped. The packet that is being transmitted does not count. Packets are lost
+/// at random only if a loss rate is set; that takes one draw per packet, and none if it is zero.
 #[derive(Clone, Debug)]
 pub struct Wire {
     /// Those of the shared link first, by [`Way`].

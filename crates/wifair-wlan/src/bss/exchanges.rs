@@ -210,7 +210,8 @@ impl Exchanges {
         }
     }
 
-    /// Follows queue sizes from now on if a scheme of the AP asks for them and stations send them; recomputes what depends on it.
+    /// Follows queue sizes from now on if a scheme of the AP asks for them and stations send them; recomputes what depends on
+    /// it.
     pub(super) fn follow_queue_sizes(&mut self) {
         let wanted = self.nodes.edca().is_some()
             && self.nodes.ports_of(Node::Ap).any(|(_, port)| port.hooks().queue_size);

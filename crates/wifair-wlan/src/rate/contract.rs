@@ -6,8 +6,8 @@ use crate::phy::{Modes, RateIndex};
 
 /// Chooses the mode of each transmission to one peer.
 pub trait RateAdaptation: Send {
-    /// The outcome of a transmission to the peer is known. Returns what the next one uses. (An RTS without a CTS says nothing about
-    /// the mode, nor does a Block Ack Request: neither is reported.)
+    /// The outcome of a transmission to the peer is known. Returns what the next one uses. (An RTS without a CTS says nothing
+    /// about the mode, nor does a Block Ack Request: neither is reported.)
     fn on_attempt(&mut self, feedback: &mut Feedback) -> Choice;
 
     /// Whether the mode ever changes; if not, [`RateAdaptation::on_attempt`] is not called.

@@ -1,5 +1,5 @@
-//! ARF and AARF against their published state machines, as scripts: successes and failures in, modes out; `ideal` against the error
-//! rates that it receives; and, in a BSS, one state for each peer.
+//! ARF and AARF against their published state machines, as scripts: successes and failures in, modes out; `ideal` against the
+//! error rates that it receives; and, in a BSS, one state for each peer.
 
 use crate::support;
 
@@ -11,8 +11,8 @@ use wifair_wlan::{
     ideal,
 };
 
-/// An A-MPDU succeeds if half of its MPDUs do: ARF climbs to the fastest MCS of a link on which three in ten are lost, and descends
-/// where seven in ten are.
+/// An A-MPDU succeeds if half of its MPDUs do: ARF climbs to the fastest MCS of a link on which three in ten are lost, and
+/// descends where seven in ten are.
 #[test]
 fn an_aggregate_counts_as_one_attempt() {
     for (data_up, rate_mbps) in [(0.0, 65.0), (0.3, 65.0), (0.7, 6.5)] {
@@ -41,9 +41,9 @@ fn an_aggregate_counts_as_one_attempt() {
     }
 }
 
-/// Plays a script on an adaptation that begins at mode `first`: `10+ 2-` is ten successes, two failures, and `3*31/64` three A-MPDUs of
-/// 64 of which 31 are acknowledged; `=3` asserts that the next attempt has mode 3, and that it had it since the last assertion but for
-/// the last attempt.
+/// Plays a script on an adaptation that begins at mode `first`: `10+ 2-` is ten successes, two failures, and `3*31/64` three
+/// A-MPDUs of 64 of which 31 are acknowledged; `=3` asserts that the next attempt has mode 3, and that it had it since the last
+/// assertion but for the last attempt.
 fn play_on(phy: &str, spec: &RateSpec, first: u16, script: &str) {
     let mut peer = Peer::new(spec, &modes_of(phy), first, 1);
     for word in script.split_whitespace() {

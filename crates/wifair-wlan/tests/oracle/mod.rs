@@ -29,7 +29,7 @@
 //! | frames on the air, what a Block Ack acknowledges, what a request starts with | yes |
 //! | fading, error rates by SNR | no: tests of `channel`, by hand and by integration |
 //! | uplink packets that the AP marks or drops; queue sizes in QoS Control | yes |
-//! | classifiers but `dscp`; channel and service times; other decisions of schemes, limit controllers, ticks | no: separate tests |
+//! | classifiers but `dscp`; channel, service times; other decisions of schemes, limit controllers, ticks | no: other tests |
 //! | custom plcp_us, signal_extension_us, rx start delays | no: the table and its unit tests |
 
 #![allow(dead_code)] // Every test binary uses its own part.

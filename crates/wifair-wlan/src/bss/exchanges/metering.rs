@@ -55,7 +55,8 @@ impl Exchanges {
         )
     }
 
-    /// Lets the AP's scheme decide about a packet. Returns whether it is forwarded unchanged; if it is marked, it is output next.
+    /// Lets the AP's scheme decide about a packet. Returns whether it is forwarded unchanged; if it is marked, it is output
+    /// next.
     #[inline(never)]
     fn police(&mut self, reception: &Reception, now: Time) -> bool {
         let action = self.nodes.ap_schemes().police(reception, now);
