@@ -574,8 +574,8 @@ impl Medium {
     fn put_on_air(&mut self, frame: &Frame, reach: Reach, deaf: &[NodeId]) {
         let ends_at = self.now + u64::from(frame.length);
         let index = self.record.frames.len();
-        let ends = if reach == Reach::All { self.nodes[frame.from].mpdu_ends(frame) } else { Vec::new() };
-        let mut mpdu_ends: VecDeque<u64> = ends.into_iter().map(|end| self.now + u64::from(end)).collect();
+        let ends = frame.mpdu_ends.iter().filter(|_| frame.kind == Kind::Data && reach == Reach::All);
+        let mut mpdu_ends: VecDeque<u64> = ends.map(|&end| self.now + u64::from(end)).collect();
         mpdu_ends.pop_back();
         self.on_air.push(OnAir {
             frame: frame.clone(),

@@ -108,6 +108,8 @@ pub struct Frame {
     pub reservation: NonHt,
     /// How long it is on the air.
     pub length: u32,
+    /// Of a PPDU: when its MPDUs end, from its start, if each is received at its own end.
+    pub mpdu_ends: Vec<u32>,
     /// The Duration field: what its exchange still needs after the frame's end.
     pub duration_field: u32,
     /// False for a MAC ACK, a CTS, and a data frame after a CTS, a CTS-to-self or another of its TXOP: these follow a SIFS

@@ -94,6 +94,7 @@ impl Node {
             response: self.rules.response_form(Form::Mode(mode)),
             reservation: self.rules.reservation_form(Form::Mode(mode)),
             length: self.rules.request(mode),
+            mpdu_ends: Vec::new(),
             duration_field: self.rules.sifs + self.rules.block_ack(mode),
             opens_exchange: true,
             queued: 0,
@@ -103,7 +104,9 @@ impl Node {
     fn ppdu(&mut self, mpdus: Vec<Mpdu>, psdu_bytes: u32) -> Frame {
         let (_, receiver) = self.serving();
         let mode = self.mode(receiver);
+        let length = self.rules.ppdu(psdu_bytes, mode);
         Frame {
+            mpdu_ends: self.mpdu_ends(&mpdus, length),
             kind: Kind::Data,
             from: self.id,
             to: receiver,
@@ -111,7 +114,7 @@ impl Node {
             data_rate: mode.rate(),
             response: self.rules.response_form(Form::Mode(mode)),
             reservation: self.rules.reservation_form(Form::Mode(mode)),
-            length: self.rules.ppdu(psdu_bytes, mode),
+            length,
             duration_field: self.rules.sifs + self.rules.response(mpdus.len(), mode),
             opens_exchange: true,
             queued: 0,
@@ -119,18 +122,14 @@ impl Node {
         }
     }
 
-    /// When the MPDUs of a PPDU end, from its start, if each is received at its own end.
-    pub fn mpdu_ends(&self, frame: &Frame) -> Vec<u32> {
-        let (Content::Mpdus(mpdus), Kind::Data, Some(agreed)) =
-            (&frame.content, frame.kind, self.rules.aggregation)
-        else {
-            return Vec::new();
-        };
-        if agreed.delivers_mpdus == self.rules.has(Flaw::SwappedDelivery) {
+    /// When the MPDUs of a PPDU of this length end, from its start, if each is received at its own end.
+    fn mpdu_ends(&mut self, mpdus: &[Mpdu], length: u32) -> Vec<u32> {
+        if self.agreed().delivers_mpdus == self.rules.has(Flaw::SwappedDelivery) {
             return Vec::new();
         }
+        let (_, receiver) = self.serving();
         let bytes: Vec<u32> = mpdus.iter().map(|mpdu| self.rules.bytes_with(&mpdu.ip_bytes())).collect();
-        self.rules.mpdu_ends(&bytes, self.mode(frame.to), frame.length)
+        self.rules.mpdu_ends(&bytes, self.mode(receiver), length)
     }
 
     fn psdu_bytes(&mut self, mpdus: &[Mpdu]) -> u32 {

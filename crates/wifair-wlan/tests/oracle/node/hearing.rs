@@ -225,6 +225,7 @@ impl Node {
             duration_field: to.duration_field - sifs - length,
             opens_exchange: false,
             content,
+            mpdu_ends: Vec::new(),
             ..*to
         };
         self.response = Some((frame, sifs));

@@ -122,6 +122,7 @@ impl Node {
             response: form,
             reservation: form,
             length: self.rules.control(beacons.bytes, form),
+            mpdu_ends: Vec::new(),
             duration_field: match self.rules.has(Flaw::BeaconsSetNav) {
                 true => self.rules.sifs + self.rules.control(ACK_BYTES, form),
                 false => 0,
@@ -208,6 +209,7 @@ impl Node {
             response,
             reservation: rules.reservation_form(form),
             length: rules.data_frame(packet.ip_bytes, form),
+            mpdu_ends: Vec::new(),
             duration_field: rules.sifs + rules.control(ACK_BYTES, response),
             opens_exchange: true,
             queued: 0,
