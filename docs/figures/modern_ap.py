@@ -1,4 +1,4 @@
-"""The figures of docs/modern-ap.md: `python docs/figures/modern_ap.py`, half a minute."""
+"""The figures of docs/modern-ap.md, and its table of waits below the scheme: `python docs/figures/modern_ap.py`, a minute."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 from matplotlib.axes import Axes
 from wifair import Scenario, load
+from wifair.markdown import Marks, table
 from wifair.plots import figure, save
 from wifair.stats import t_interval
 
@@ -23,6 +24,10 @@ SCHEMES: Mapping[str, Mapping[str, object]] = {
     "fq-codel": {"ap.scheme": "fq-codel"},
     "mac80211": {"ap.scheme": "mac80211"},
 }
+PAGE = ROOT / "docs" / "modern-ap.md"
+BELOW = Marks("waits below the scheme", "docs/figures/modern_ap.py")
+# MCS and streams of HE80.
+MODES = ((7, 1), (11, 1), (7, 2), (11, 2))
 GREYS = ("#000000", "#7f7f7f", "#d0d0d0", "#ffffff")
 
 
@@ -94,8 +99,40 @@ def waits(axes: Axes) -> None:
     axes.tick_params(axis="x", labelrotation=20, labelsize="small")
 
 
+def said(values: Sequence[float], digits: int) -> str:
+    """The mean with half its 95 % interval."""
+    found = t_interval(values)
+    half = (found.high or found.estimate) - found.estimate
+    return f"{found.estimate:.{digits}f} ± {half:.{digits}f}"
+
+
+def below() -> None:
+    """How long packets wait below the scheme, with airtime queue limits: ten downloads over HE80, into the page."""
+    rows = []
+    for mcs, streams in MODES:
+        base = Scenario(
+            phy={"name": "802.11ax", "width_mhz": 80, "streams": streams},
+            station={"mcs": mcs},
+            mac={"edca": {}, "aggregation": {}},
+            ap={"scheme": "mac80211"},
+            wire={"one_way_delay_ms": 5, "rate_mbps": 10_000},
+            tcp={"profile": "today"},
+            run={"warmup_s": 5, "duration_s": 10},
+            flows=[{"count": 10, "direction": "down"}],
+        )
+        for hardware in ("firmware", "ath10k"):
+            results = base.override({"ap.hardware": hardware}).run(seeds=SEEDS)
+            queues = results.queues.filter((pl.col("node") == "ap") & (pl.col("class") == "all"))
+            mbps = results.flows.group_by("seed").agg(pl.col("goodput_mbps").sum())["goodput_mbps"].to_list()
+            waits = [said(queues[f"below_{what}_ms"].to_list(), 1) for what in ("mean", "p95")]
+            rows.append([f"MCS {mcs}, {streams} stream{'s' if streams > 1 else ''}", f"`{hardware}`", *waits, said(mbps, 0)])
+            print(rows[-1])
+    BELOW.write(PAGE, table(["HE80", "`ap.hardware`", "mean wait, ms", "95th percentile, ms", "Mbps together"], rows))
+
+
 def main() -> None:
-    """Draws them."""
+    """Draws the figures, and writes the table."""
+    below()
     made, (left, right) = figure(panels=2, width=5.4)
     airtime(left)
     waits(right)
