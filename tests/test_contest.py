@@ -60,7 +60,7 @@ def test_a_setting_of_the_command_changes_every_scenario() -> None:
     contest = Contest.of(QUICK, ["cafe", "video-call"], [PLAIN, REFERENCE], settings=given)
     for setting in contest.settings:
         for cell in setting.cells.values():
-            plan = cell.scenario.plan()  # type: ignore[attr-defined]
+            plan = cell.scenario.plan()
             assert (plan["bss"]["ap"]["hardware"]["name"], plan["run"]["duration_s"]) == ("firmware", 7)
     assert "--all --quick --set ap.hardware=firmware --set run.duration_s=7 --scenarios" in contest.command
     told = verdict(fair={PLAIN: [1.0], REFERENCE: [9.0]})

@@ -287,8 +287,8 @@ def test_a_scheme_knows_how_much_stations_have_to_send() -> None:
     scenario(Asking, flows=flows).run([1], threads=1)
     assert Asking.sizes == []  # DCF
     scenario(Asking, flows=flows, mac={"edca": {}}).run([1], threads=1)
-    sizes = {station: [size for of, size, _ in Asking.sizes if of == station] for station in (0, 1)}
-    assert all(size is not None and size % 256 == 0 for size in sizes[0] + sizes[1])
+    assert all(size is not None and size % 256 == 0 for _, size, _ in Asking.sizes)
+    sizes = {station: [size or 0 for of, size, _ in Asking.sizes if of == station] for station in (0, 1)}
     assert max(sizes[0]) > 10_000 > max(sizes[1])  # data of a window, and ACKs
     assert {voice for _, _, voice in Asking.sizes} == {None}
 
