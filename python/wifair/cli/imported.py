@@ -9,12 +9,12 @@ import typer
 
 from wifair.cli.options import Json
 
-EXAMPLE = "Example: wifair import results/cafe-ap/seed-1/station.txt results/cafe-ap/seed-1/survey.txt --out results/mine.toml"
+EXAMPLE = "Example: wifair import results/ap/seed-1/station.txt results/ap/seed-1/survey.txt --out results/mine.toml"
 
 Files = Annotated[
     list[Path],
     typer.Argument(
-        metavar="FILE...",
+        metavar="FILE",
         help="Files of one network, in the order of their times: output of `iw dev DEVICE station dump`, `survey dump` and `info`, a list of "
         "stations (CSV), a data file of flent, a capture. Of two station dumps, the traffic between them counts.",
         show_default=False,

@@ -27,7 +27,7 @@ from wifair.cli.options import (
 
 EXAMPLE = """Example: wifair run ten-and-ten --seeds 10 --set ap.scheme=droptail
 
-Example: wifair run cafe --seeds 1 --as-ap results/cafe-ap"""
+Example: wifair run mostly-uploads --seeds 1 --as-ap results/ap"""
 
 WarmupFigure = Annotated[
     Path | None,
