@@ -182,9 +182,7 @@ impl Index {
         if self.stations.is_some() {
             return;
         }
-        let mut stations = Sublists::new(true, self.by_category());
-        slots.iter().for_each(|slot| stations.insert(slots, slot, false));
-        self.stations = Some(stations);
+        self.stations = Some(Sublists::by_station(slots, self.by_category()));
         self.has_orders = true;
     }
 
@@ -199,10 +197,9 @@ impl Index {
         self.stations.as_mut().expect(UNDECLARED)
     }
 
-    /// The packet for a station nearest to the head, of category `ac` if there is an order per category. `None` if the order by
-    /// station is not kept.
-    pub fn first_of_station(&self, station: StationId, ac: Ac) -> Option<Option<SlotId>> {
-        self.stations.as_ref().map(|stations| stations.first(station, ac))
+    /// The order by station, and within that by category if there is one; `None` if it is not kept.
+    pub fn stations(&self) -> Option<&Sublists> {
+        self.stations.as_ref()
     }
 
     #[inline(never)]

@@ -22,6 +22,11 @@ impl Lists {
         self.ends.get(list).copied().unwrap_or(EMPTY)
     }
 
+    /// One more than the greatest number of a list that has had a packet.
+    pub fn count(&self) -> usize {
+        self.ends.len()
+    }
+
     /// The first packet of a list.
     pub fn first(&self, list: usize) -> Option<SlotId> {
         SlotId::from_link(self.ends(list).first)

@@ -227,21 +227,26 @@ impl Buffer {
         self[slot].packet.ip_bytes() <= grant.max_bytes && grant.admits(self[slot].station)
     }
 
-    /// Makes [`Buffer::first_admitted`] O(1) for grants that name their station, from now on.
+    /// Makes [`Buffer::first_admitted`] O(1) for grants that name their station, from now on, and O(stations) for others.
     pub(crate) fn keep_stations(&mut self) {
         let index = self.index.get_or_insert_with(|| Box::new(Index::new(Indexes::NONE)));
         index.keep_stations(self.fifo.slots());
     }
 
-    /// The packet nearest to the head that a grant admits. Walks the queue unless the grant names its station and an order by
-    /// station is kept.
+    /// The packet nearest to the head that a grant admits. Walks the queue unless an order by station is kept.
     pub fn first_admitted(&self, grant: &Grant) -> Option<SlotId> {
-        if let (Some(station), Some(index)) = (grant.station, &self.index)
-            && let Some(first) = index.first_of_station(station, grant.ac)
-        {
-            return first.filter(|&slot| self.admits(slot, grant));
+        let walked = || self.slots().find(|&slot| self.admits(slot, grant));
+        let Some(stations) = self.index.as_ref().and_then(|index| index.stations()) else { return walked() };
+        if let Some(station) = grant.station {
+            return stations.first(station, grant.ac).filter(|&slot| self.admits(slot, grant));
         }
-        self.slots().find(|&slot| self.admits(slot, grant))
+        let admitted = || stations.firsts(grant.ac).filter(|&slot| self.admits(slot, grant));
+        let earliest = admitted().min_by_key(|&slot| self[slot].enqueued_at)?;
+        let mut as_early = admitted().filter(|&slot| self[slot].enqueued_at == self[earliest].enqueued_at);
+        match stations.are_by_time() && as_early.nth(1).is_none() {
+            true => Some(earliest),
+            false => walked(),
+        }
     }
 
     /// Whether the buffer serves several access categories, each granted access separately.

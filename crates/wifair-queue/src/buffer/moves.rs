@@ -189,9 +189,7 @@ impl Buffer {
         if self.head().is_some_and(|head| self.admits(head, grant)) {
             return None; // it is the first, and too long
         }
-        if grant.station.is_some() {
-            self.keep_stations();
-        }
+        self.keep_stations();
         let first = self.first_admitted(grant).filter(|&first| self.fits(first, grant))?;
         self.depart(first);
         Some(first)

@@ -9,12 +9,14 @@ pub(super) struct Sublists {
     lists: Lists,
     by_station: bool,
     by_category: bool,
+    /// Whether times of arrival do not fall towards the tail: packets in place of others have later ones.
+    by_time: bool,
 }
 
 impl Sublists {
     /// Without packets. What is false is not distinguished.
     pub fn new(by_station: bool, by_category: bool) -> Sublists {
-        Sublists { lists: Lists::default(), by_station, by_category }
+        Sublists { lists: Lists::default(), by_station, by_category, by_time: true }
     }
 
     fn list(&self, station: StationId, ac: Ac) -> usize {
@@ -31,6 +33,25 @@ impl Sublists {
         self.lists.first(self.list(station, ac))
     }
 
+    /// The first packet of each station that has one, of a category.
+    pub fn firsts(&self, ac: Ac) -> impl Iterator<Item = SlotId> {
+        let first = self.list(StationId(0), ac);
+        (first..self.lists.count()).step_by(4).filter_map(|list| self.lists.first(list))
+    }
+
+    /// Whether the packet that arrived earlier is nearer to the head.
+    pub fn are_by_time(&self) -> bool {
+        self.by_time
+    }
+
+    /// The order by station of all packets that are queued.
+    pub fn by_station(slots: &Slots, by_category: bool) -> Sublists {
+        let mut found = Sublists::new(true, by_category);
+        slots.iter().for_each(|slot| found.insert(slots, slot, false));
+        found.by_time = slots.iter().map(|slot| slots.get(slot).enqueued_at).is_sorted();
+        found
+    }
+
     /// Adds a packet: appended at the tail or, `in_place` of another, in the middle. Finding its neighbour there takes as many
     /// steps as there are packets of other parts between them.
     pub fn insert(&mut self, slots: &Slots, slot: SlotId, in_place: bool) {
@@ -38,6 +59,7 @@ impl Sublists {
         if !in_place {
             return self.lists.push(list, slot);
         }
+        self.by_time = false;
         let mut towards_head = std::iter::successors(slots.before(slot), |&other| slots.before(other));
         let before = towards_head.find(|&other| self.list_of(slots, other) == list);
         self.lists.insert_after(list, before, slot);

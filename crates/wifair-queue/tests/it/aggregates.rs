@@ -42,9 +42,9 @@ impl Ap {
         }
     }
 
-    /// The next packet of a connection; each has its number as its window.
+    /// The next packet of a connection; each has its number as its window. Every second one arrives together with the last.
     fn offer(&mut self, connection: u32) {
-        self.now += Time::from_ns(10);
+        self.now += Time::from_ns(10 * u64::from(self.serial % 2));
         self.serial += 1;
         let number = 1 + 1460 * self.serial;
         let Ap { flows, port, now, links, serial } = self;
