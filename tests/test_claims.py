@@ -141,3 +141,24 @@ def test_effects(here: list[float], there: list[float], expected: Verdict) -> No
     found, why = verdict(Effect(Point("here", here), Point("on 802.11b", there), 0.05))
     assert found == expected, why
     assert "on 802.11b" in why or "nothing was measured" in why
+
+
+@pytest.mark.parametrize(
+    ("here", "room", "expected"),
+    [
+        ([0.01, 0.02, 0.0, 0.01], [0.01, 0.02, 0.015, 0.01], Verdict.NOTHING_TO_CURE),
+        ([0.01, 0.02, 0.0, 0.01], [0.4, 0.42, 0.38, 0.4], Verdict.GONE),  # there is, and the cure fails
+        ([0.01, 0.02, 0.0, 0.01], [0.03, 0.08, 0.04, 0.05], Verdict.GONE),  # there may be
+        ([0.01, 0.02, 0.0, 0.01], [math.nan] * 4, Verdict.GONE),
+        (
+            [-0.3, -0.32, -0.28, -0.3],
+            [0.01, 0.02, 0.015, 0.01],
+            Verdict.REVERSED,
+        ),  # a cure that harms where nothing is ill
+        (LARGE, [0.8, 0.82, 0.78, 0.8], Verdict.SURVIVES),
+    ],
+)
+def test_a_cure_that_has_nothing_to_cure_does_not_fail(here: list[float], room: list[float], expected: Verdict) -> None:
+    found, why = verdict(Effect(Point("here", here), Point("on 802.11b", LARGE), 0.05, Point("to cure", room)))
+    assert found == expected, why
+    assert ("to cure" in why) == (found is Verdict.NOTHING_TO_CURE)

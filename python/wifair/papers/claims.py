@@ -28,6 +28,7 @@ A number has no "trend only": the mean of points that err on both sides is meani
 setting. A size up to `negligible` counts as none.
 
 - reversed: the effect is clearly negative by more than `negligible`;
+- nothing to cure: otherwise, clearly at most `negligible`, and what there is to cure, if it was measured, is so too;
 - gone: otherwise, clearly at most `negligible`;
 - survives: clearly more than `negligible`, and clearly more than half of the original size;
 - fades: clearly positive, and clearly less than half of the original size;
@@ -71,6 +72,7 @@ class Verdict(StrEnum):
     CALIBRATED = "calibrated"
     SURVIVES = "survives"
     FADES = "fades"
+    NOTHING_TO_CURE = "nothing to cure"
     GONE = "gone"
     REVERSED = "reversed"
 
@@ -108,11 +110,15 @@ class Number:
 
 @dataclass(frozen=True)
 class Effect:
-    """The size of an effect `here` and in its original setting `there`, with equally many replications. Up to `negligible` it counts as none."""
+    """The size of an effect `here` and in its original setting `there`, with equally many replications. Up to `negligible` it counts as none.
+
+    `to_cure`, of an effect that is a cure's, is what there is to cure here: the most that the effect can be.
+    """
 
     here: Point
     there: Point
     negligible: float
+    to_cure: Point | None = None
 
     @property
     def points(self) -> Sequence[Point]:
@@ -314,6 +320,10 @@ def weigh_effect(evidence: Effect, level: float = LEVEL) -> Weighed:
     if size.high < -none:
         return weighed(Verdict.REVERSED, f"below −{none:g}: {compared}")
     if size.high < none:
+        if most := evidence.to_cure:
+            room = t_interval(most.values, level)
+            if room.high is not None and room.high < none:
+                return weighed(Verdict.NOTHING_TO_CURE, f"{room.estimate:.3g} {most.label}: {compared}")
         return weighed(Verdict.GONE, f"below {none:g}: {compared}")
     if size.low > none and excess.low > 0.0:
         return weighed(Verdict.SURVIVES, f"more than half: {compared}")

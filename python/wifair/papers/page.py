@@ -33,7 +33,7 @@ COLUMNS = {
 # How near a verdict is to the paper: first those of its claims, then those of an effect on other air. Verdicts of one rank are
 # not ordered.
 NEARNESS = {"reproduced": 2, "trend only": 1, "not reproduced": 0}
-NEARNESS |= {"survives": 2, "fades": 1, "gone": 0, "reversed": -1, "undetermined": 1}
+NEARNESS |= {"survives": 2, "fades": 1, "nothing to cure": 0, "gone": 0, "reversed": -1, "undetermined": 1}
 
 
 def write(page: Path, document: Mapping[str, Any]) -> None:

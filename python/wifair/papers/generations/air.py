@@ -6,6 +6,9 @@ that these differ in modulation and in the limits of an A-MPDU alone; two stream
 interval is the shortest. 802.11b and g have DCF, as the papers do. Later ones have EDCA, without which nothing is aggregated, all in
 best effort with the standard's default parameters. What an A-MPDU may contain is what the generation allows.
 
+Below the AP's scheme lies what Linux's access points have: the driver ath9k on 802.11n, mt76's firmware with the airtime queue limits from
+802.11ac on.
+
 A slow station has the mode whose rate is nearest to a tenth of that (on a logarithmic scale), which is near the papers' 1 of 11 Mbps: so
 generations differ in the air, not in how slow the slow station is.
 """
@@ -29,11 +32,20 @@ class Generation:
     slow: Mapping[str, Any] = field(hash=False)
     slow_rate_mbps: float
     ampdu: str = "none: one MPDU per exchange"
+    # What lies below the scheme in Linux's access points of this generation (`ap.hardware`); without A-MPDUs nothing does.
+    hardware: str = "ideal"
+    # Whether the standard lets an access point trigger uplink PPDUs, which the engine does not have.
+    triggers: bool = False
 
     @property
     def aggregates(self) -> bool:
         """Whether its frames are A-MPDUs."""
         return "mcs" in self.link
+
+    @property
+    def heading(self) -> str:
+        """Its name in a table, with what the engine lacks of it."""
+        return f"{self.name}, no triggered uplink" if self.triggers else self.name
 
     @property
     def mac(self) -> Mapping[str, Any]:
@@ -71,6 +83,7 @@ N = Generation(
     {"mcs": 8},
     14.444,
     "64 MPDUs, 65,535 bytes",
+    "ath9k",
 )
 AC = Generation(
     "802.11ac",
@@ -81,6 +94,7 @@ AC = Generation(
     {"mcs": 0},
     65.0,
     "64 MPDUs, 1,048,575 bytes",
+    "firmware",
 )
 AX = Generation(
     "802.11ax",
@@ -91,6 +105,8 @@ AX = Generation(
     {"mcs": 1},
     144.118,
     "256 MPDUs, 6,500,631 bytes",
+    "firmware",
+    triggers=True,
 )
 BE = Generation(
     "802.11be",
@@ -101,6 +117,8 @@ BE = Generation(
     {"mcs": 1},
     144.118,
     "1,024 MPDUs, 15,523,200 bytes",
+    "firmware",
+    triggers=True,
 )
 GENERATIONS = (B, G, N, AC, AX, BE)
 AGGREGATING = tuple(generation for generation in GENERATIONS if generation.aggregates)

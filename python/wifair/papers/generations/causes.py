@@ -80,7 +80,8 @@ def _today(s: Setting) -> Mapping[str, Any]:
     scheme = s.scheme if s.scheme == TAIL_DROP else {"name": s.scheme, "filter": "safe"}
     return {
         "tcp": {"profile": "today"},
-        "ap": {"scheme": scheme, "limit_packets": 1000},
+        "ap.scheme": scheme,
+        "ap.limit_packets": 1000,
         "station.port.limit_packets": 1000,
     }
 
@@ -167,7 +168,7 @@ CAUSES = (
         "today's hosts, queues per station",
         "both the papers' hosts and the shared queue",
         ("directions",),
-        lambda s: {**_today(s), "ap": {"scheme": "mac80211", "limit_packets": 8192}},
+        lambda s: {**_today(s), **MAC80211},
         GENERATIONS,
         (PACKETS,),
     ),

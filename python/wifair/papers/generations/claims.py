@@ -1,12 +1,15 @@
 """The headline findings of five papers, and their sizes by generation.
 
-Rules, unchanged since the first results:
+Rules:
 
 - A finding is an effect of at most 1: a difference of Jain's indexes, a share, or 1 minus a ratio. Up to 0.05 it counts as none, as
   an index from 0.95 on counts as near 1 in the studies of `adaptive-pushout` and `dqm`.
 - It is compared with its size on the generation of its paper, with the paper's numbers: 802.11b, for `alt` 802.11g. "Survives" and
   "fades" lie on either side of half of that.
-- A cure without anything to cure is also "gone"; the finding on the unfairness itself distinguishes the two.
+- A cure whose gain is none has "nothing to cure" where the distance of tail drop's index from 1 counts as none too; else the cure
+  fails, and is "gone". This distinction came after the first results. What a cure of transfer times or of delay could gain at most is not
+  known, so there it is not made.
+- The generation of the paper with the paper's numbers is what the others are compared with, and no claim.
 - Schemes are compared under common random numbers, so an effect has one value per seed. Generations are independent.
 - Every verdict is at 95 %, and there are findings × generations × scalings of them, so a few are wrong by chance.
 """
@@ -58,6 +61,12 @@ class Finding:
     unit: str
     part: str
     effect: Callable[[Air], Values]
+    # What there is to cure, of a cure.
+    to_cure: Callable[[Air], Values] | None = None
+
+
+def _unfair(part: str, scheme: str = TAIL_DROP) -> Callable[[Air], Values]:
+    return lambda air: 1.0 - air.index(part, scheme)
 
 
 def _gain(part: str, scheme: str, over: str = TAIL_DROP) -> Callable[[Air], Values]:
@@ -91,6 +100,7 @@ FINDINGS = (
         INDEX,
         TEN_AND_TEN,
         _gain(TEN_AND_TEN, AF),
+        _unfair(TEN_AND_TEN),
     ),
     Finding(
         "adaptive-pushout",
@@ -101,6 +111,7 @@ FINDINGS = (
         INDEX,
         TEN_AND_TEN,
         _gain(TEN_AND_TEN, ADAPTIVE),
+        _unfair(TEN_AND_TEN),
     ),
     Finding(
         "adaptive-over-filtering",
@@ -110,6 +121,7 @@ FINDINGS = (
         f"{INDEX}, 6 up and 14 down",
         MOSTLY_DOWN,
         _gain(MOSTLY_DOWN, ADAPTIVE, AF),
+        _unfair(MOSTLY_DOWN, AF),
     ),
     Finding(
         "spm-af",
@@ -119,6 +131,7 @@ FINDINGS = (
         INDEX,
         FIVE_AND_FIVE,
         _gain(FIVE_AND_FIVE, SPM_AF),
+        _unfair(FIVE_AND_FIVE),
     ),
     Finding(
         "las",
@@ -128,6 +141,7 @@ FINDINGS = (
         INDEX,
         FIVE_AND_FIVE,
         _gain(FIVE_AND_FIVE, LAS),
+        _unfair(FIVE_AND_FIVE),
     ),
     Finding(
         "spm-af-small",
@@ -174,6 +188,7 @@ FINDINGS = (
         INDEX,
         FIVE_AND_FIVE_ECN,
         _gain(FIVE_AND_FIVE_ECN, DQM),
+        _unfair(FIVE_AND_FIVE_ECN),
     ),
     Finding(
         "arf-aware",
@@ -183,6 +198,7 @@ FINDINGS = (
         "gain in Jain's index of goodput over link rate",
         PAIR_DOWN,
         lambda air: air.index_in_time(PAIR_DOWN, ARF_AWARE) - air.index_in_time(PAIR_DOWN, SLOW),
+        lambda air: 1.0 - air.index_in_time(PAIR_DOWN, SLOW),
     ),
     Finding(
         "anomaly-down",
@@ -213,6 +229,7 @@ def effect(finding: Finding, air: Air) -> Effect:
         Point(f"{air.generation}, {IN_WORDS[air.scaling]}", finding.effect(air)),
         Point(f"on {origin}", finding.effect(there)),
         NEGLIGIBLE,
+        Point("to cure", finding.to_cure(air)) if finding.to_cure else None,
     )
 
 
@@ -233,5 +250,5 @@ CLAIMS: tuple[Claim[Measured], ...] = tuple(
     for finding in FINDINGS
     for scaling in SCALINGS
     for generation in GENERATIONS
-    if scaling == PACKETS or generation is not home(finding.part)
+    if generation is not home(finding.part)
 )

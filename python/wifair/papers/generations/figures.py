@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 LETTERS = {
     Verdict.SURVIVES: "S",
     Verdict.FADES: "F",
+    Verdict.NOTHING_TO_CURE: "N",
     Verdict.GONE: "G",
     Verdict.REVERSED: "R",
     Verdict.UNDETERMINED: "?",
@@ -47,6 +48,7 @@ LETTERS = {
 COLOURS = {
     Verdict.SURVIVES: ("#08519c", "#ffffff"),
     Verdict.FADES: ("#9ecae1", "#000000"),
+    Verdict.NOTHING_TO_CURE: ("#e8e8e8", "#000000"),
     Verdict.GONE: ("#ffffff", "#000000"),
     Verdict.REVERSED: ("#f4a582", "#000000"),
     Verdict.UNDETERMINED: ("#ffffff", "#999999"),
@@ -81,7 +83,7 @@ def _survival(m: Measured) -> Figure:
         loc="center",
         fontsize="small",
         frameon=False,
-        title="tiles: upper row printed, lower scaled",
+        title="tiles: upper row printed, lower scaled;\nax and be: no triggered uplink",
         title_fontsize="small",
     )
     return made
@@ -111,6 +113,8 @@ def _panel(axes: Axes, finding: Finding, m: Measured) -> None:
             if size == LOWEST:
                 axes.annotate("↓", (place, LOWEST), ha="center", va="top", fontsize="small")
         for place, generation in enumerate(GENERATIONS):
+            if generation is origin:
+                continue
             verdict = weigh_effect(effect(finding, m.at(generation, scaling))).verdict
             tile, letter = COLOURS[verdict]
             top = 1.40 - 0.16 * row
@@ -247,6 +251,10 @@ FIGURES: Mapping[str, Callable[[Measured], Figure]] = {
 }
 
 
+# Printed in place of a verdict on the air of the paper.
+HOME_CELL = "the paper's"
+
+
 def _verdict_table(m: Measured) -> str:
     """A row per finding: its verdicts, packets as printed / scaled in time."""
     rows = []
@@ -255,10 +263,10 @@ def _verdict_table(m: Measured) -> str:
         for generation in GENERATIONS:
             words = [weigh_effect(effect(finding, m.at(generation, scaling))).verdict for scaling in SCALINGS]
             told = ["open" if word is Verdict.UNDETERMINED else word.value for word in words]
-            at_home = generation is home(finding.part)
-            cells.append(told[0] if at_home or told[0] == told[1] else " / ".join(told))
+            same = told[0] if told[0] == told[1] else " / ".join(told)
+            cells.append(HOME_CELL if generation is home(finding.part) else same)
         rows.append((finding.title, *cells))
-    return table(("finding", *(generation.name for generation in GENERATIONS)), rows) + "\n"
+    return table(("finding", *(generation.heading for generation in GENERATIONS)), rows) + "\n"
 
 
 def _cause_table(m: Measured) -> str:
@@ -269,7 +277,7 @@ def _cause_table(m: Measured) -> str:
             for scaling in cause.scalings:
                 cells = [_without(m.at(g, scaling), cause, finding_of(name)) for g in GENERATIONS]
                 rows.append((cause.label, f"`{name}`", IN_WORDS[scaling], *cells))
-    headings = ("changed", "finding", "scaling", *(generation.name for generation in GENERATIONS))
+    headings = ("changed", "finding", "scaling", *(generation.heading for generation in GENERATIONS))
     return table(headings, rows) + "\n"
 
 
@@ -291,23 +299,32 @@ def _cost_table(m: Measured) -> str:
 
     rows = [row(cure, scaling) for cure in CURES for scaling in SCALINGS]
     rows += [row(*without) for without in COST_WITHOUT]
-    return table(("cure", "scaling", *(generation.name for generation in GENERATIONS)), rows) + "\n"
+    return table(("cure", "scaling", *(generation.heading for generation in GENERATIONS)), rows) + "\n"
 
 
 def _air_table(m: Measured) -> str:
     """A row per generation: its configuration, and the scaled size of a window of 42 packets."""
     rows = [
         (
-            generation.name,
+            generation.heading,
             generation.about,
             _mode(generation.link, generation.rate_mbps),
             _mode(generation.slow, generation.slow_rate_mbps),
             generation.ampdu,
+            f"`{generation.hardware}`" if generation.aggregates else "–",
             f"{generation.rate_mbps / GENERATIONS[0].rate_mbps:.3g}",
         )
         for generation in GENERATIONS
     ]
-    headings = ("", "band, channel, access", "link", "slow station", "largest A-MPDU", "packets scaled by")
+    headings = (
+        "",
+        "band, channel, access",
+        "link",
+        "slow station",
+        "largest A-MPDU",
+        "below the scheme",
+        "packets scaled by",
+    )
     return table(headings, rows) + "\n"
 
 

@@ -28,6 +28,7 @@ def between(values: Iterable[float], percent: bool = False, digits: int = 2) -> 
     """The least and the greatest value in words; one value if both print alike."""
     form = "{:.0f} %" if percent else f"{{:.{digits}f}}"
     told = [form.format(100 * value if percent else value).replace("-", "−") for value in sorted(values)]
+    told = [word.removeprefix("−") if not word.strip("−0. %") else word for word in told]
     if told[0] == told[-1]:
         return told[0]
     return f"{told[0].removesuffix(' %')} to {told[-1]}"
@@ -54,30 +55,31 @@ def findings(m: Measured) -> str:
     airs = [[m.at(g, TIME).without(cause) for g in FAST] for cause in ("", "slow-controller")]
     dqm = [between((kept(air, DQM, FIVE_AND_FIVE_ECN) for air in of), percent=True) for of in airs]
     fairer = [between(size("dqm", air) for air in of) for of in airs]
-    anomaly_down = [size("anomaly-down", m.at(g, TIME).without("queues-per-station")) for g in AGGREGATED]
+    slowed = [size("anomaly-down", m.at(g, TIME).without("queues-per-station")) for g in AGGREGATED]
+    anomaly_down = [between([value], percent=True) for value in slowed]
     bullets = (
         f"**The senders' windows decide how large the bias is.** The bias is (up − down) / (up + down). On 802.11b it is {bias([B], PACKETS)}. "
         f"On 802.11be it is {bias([BE], PACKETS)} with the printed windows of 42 packets, {bias([BE], PACKETS, 'open-windows')} with windows "
         f"that last as long as at 11 Mbps, and {bias([BE], PACKETS, 'today')} with today's hosts.",
-        f"**ACKs are short, so that more of them fit into an A-MPDU, which helps downloads.** With packets as printed, the bias on 802.11ac "
-        f"through 802.11be is {bias(FAST, PACKETS)}. If MPDUs start at least 16 µs apart, so that an ACK takes as long as data, it "
-        f"is {bias(FAST, PACKETS, 'long-acks')}. With one MPDU per PPDU it is {bias(FAST, PACKETS, 'single-frames')}.",
+        f"**A-MPDUs help downloads where ath9k feeds them from one queue.** With packets as printed, the bias on 802.11n is {bias([N], PACKETS)}, "
+        f"and {bias([N], PACKETS, 'single-frames')} with one MPDU per PPDU. It is {bias([N], PACKETS, 'long-acks')} if MPDUs start at least 16 "
+        f"µs apart, so that an ACK takes as long as data. From 802.11ac on, behind a firmware, it is {bias(FAST, PACKETS)}.",
         f"**Queues per station are not enough where windows are large.** Scaled in time, `mac80211` leaves a bias of "
         f"{bias(FAST, TIME, 'queues-per-station')} on 802.11ac through 802.11be. If the AP has priority in channel access, tail drop has a bias "
         f"of {bias(FAST, TIME, 'ap-first')}. With today's hosts `mac80211` leaves {bias([AC], PACKETS, 'today-queues-per-station')} on "
         f"802.11ac and {bias([BE], PACKETS, 'today-queues-per-station')} on 802.11be.",
-        f"**With today's hosts removing ACKs gains little.** On 802.11ac through 802.11be ACK filtering raises the fairness index by "
-        f"{gained('ack-filtering', 'today')} with today's hosts, and by {gained('ack-filtering')} with the papers'. Adaptive pushout raises it "
+        f"**With today's hosts ACK filtering gains nothing behind a firmware.** On 802.11ac through 802.11be it changes the fairness index by "
+        f"{gained('ack-filtering', 'today')} with today's hosts, and by {gained('ack-filtering')} with the papers'. Adaptive pushout changes it "
         f"by {gained('adaptive-pushout', 'today')} and {gained('adaptive-pushout')}.",
         f"**LAS still aggregates.** It takes packets for one station in LAS order. Scaled in time, a PPDU carries {mpdus} MPDUs. From 802.11n "
         f"on LAS has {las[0]} of the goodput of tail drop, and {las[1]} scaled in time. If neither of the two aggregates, it has {alone}. Scaled "
         f"in time, SPM-AF has {spm_af} of it on 802.11ac through 802.11be.",
-        f"**One slow station still slows down the others, but not everywhere.** Among downloads a queue per station removes the effect: scaled "
-        f"in time a fast station then loses {between(anomaly_down, percent=True)} of its goodput. Among uploads longer A-MPDUs reduce it: a "
-        f"fast station loses {lost(AC)} on 802.11ac and {lost(BE)} on 802.11be. With Block Ack windows of 64 it loses {lost(BE, 'window-64')} "
-        f"on 802.11be.",
-        f"**DQM's controller is too fast for fast links.** Scaled in time, DQM has {dqm[0]} of the goodput of tail drop on 802.11ac through "
-        f"802.11be. With a tenth of its gains it has {dqm[1]}. It raises the fairness index by {fairer[0]}, and by {fairer[1]} with a tenth of "
-        f"its gains.",
+        f"**One slow station still slows down the others.** Among downloads, scaled in time, a fast station "
+        f"loses {anomaly_down[0]} of its goodput on 802.11n, {anomaly_down[1]} on 802.11ac, {anomaly_down[2]} on 802.11ax and {anomaly_down[3]} "
+        f"on 802.11be, although `mac80211` has a queue per station. Among uploads it loses {lost(AC)} on 802.11ac and {lost(BE)} on 802.11be. "
+        f"With Block Ack windows of 64 it loses {lost(BE, 'window-64')} on 802.11be.",
+        f"**DQM costs no goodput behind a firmware.** Scaled in time, DQM has {dqm[0]} of the goodput of tail drop on 802.11ac through 802.11be, "
+        f"and {dqm[1]} with a tenth of its controller's gains. It raises the fairness index by {fairer[0]}, and by {fairer[1]} with a tenth of "
+        f"the gains.",
     )
     return "".join(f"- {bullet}\n" for bullet in bullets)

@@ -14,11 +14,10 @@ start, sizes of files, T-LAS's threshold, the bounds and gains of ALT and the ga
 divided) by the ratio of the link's rate to the paper's. Not scaled: delays, minimum timeouts, initial windows, and SPM's
 threshold of 4 packets, below which three duplicate ACKs cannot come.
 
-How a FIFO fills an A-MPDU. The baseline is `gather`: all packets for the station at the head, wherever they are in the
-buffer. Access points with a FIFO sorted packets by station before they aggregated, in the driver or the hardware, so
-the packets of other stations in between did not end an A-MPDU; `head-run`, where they do, is the other extreme. There
-are other readings of the layers below the FIFO (`readings.py`). Schemes with a separate order (LAS, T-LAS, DQM) fill it
-with the station's packets in that order.
+What lies below the scheme. The baseline has what Linux's access points of the generation have (`air.py`); without anything
+below the scheme, and with other hardware, are readings (`readings.py`). The driver ath9k fills an A-MPDU by `gather`: with all
+packets for the station at the head, wherever they are in the buffer; LAS, T-LAS and DQM fill it with the station's packets in
+their order. A firmware has its own queues per station.
 
 Run length. A run is as long as its windows and buffers need to settle: TCP counts in packets, so with packets as
 printed a fast link settles sooner.
@@ -294,6 +293,7 @@ def scenario(s: Setting, form: Size) -> Scenario:
             "phy": s.generation.phy,
             "mac": settings.get("mac", s.generation.mac),
             "station": station,
+            "ap": {**settings["ap"], "hardware": s.generation.hardware},
             "wire": {"rate_mbps": wire_mbps, **settings["wire"]},
             "run": {
                 "warmup_s": warmup_s,
@@ -318,7 +318,7 @@ def _spans(b: float, g: float, n: float, later: float, scaled: float) -> Mapping
 
 # In seconds. Where packets are as printed, a faster link settles sooner; scaled in time, windows take as long as at 11 Mbps.
 FORMS = {
-    "full": Size(4, 4, 0.0, 0.0, figure_formats=("png", "pdf"), spans=_spans(60.0, 30.0, 15.0, 8.0, 12.0)),
+    "full": Size(10, 4, 0.0, 0.0, figure_formats=("png", "pdf"), spans=_spans(60.0, 30.0, 15.0, 8.0, 12.0)),
     "quick": Size(2, 0, 0.0, 0.0, spans=_spans(15.0, 6.0, 3.0, 1.5, 2.5)),
 }
 
