@@ -189,7 +189,7 @@ WRONG: list[tuple[dict[str, Any], str, list[str]]] = [
     ({"phy": {"name": "802.11ac", "width_mhz": 20}, "station": {"mcs": 9}}, "station.mcs", ["9", "7, 8 at 20 MHz"]),
     ({"phy": {"name": "802.11ax"}, "station": {"rate_mbps": 54.0}}, "station.rate_mbps", ["mcs chooses the mode"]),
     ({"station": {"mcs": 3}}, "station.mcs", ["rate_mbps chooses the mode"]),
-    ({"phy": {"name": "802.11ac"}, "station": {"phy": "802.11g"}}, "station.phy", ["802.11a, 802.11n", "802.11ac"]),
+    ({"phy": {"name": "802.11ac"}, "station": {"phy": "802.11g"}}, "station.phy", ["802.11a, 802.11n or 802.11ac"]),
     ({"mac": {"rts_treshold_bytes": 5}}, "mac.rts_treshold_bytes", ["rts_threshold_bytes"]),
     ({"tcp": {"rto": {"min_s": 1}}}, "tcp.rto.min_s", ["min_ms", "milliseconds"]),
     (
