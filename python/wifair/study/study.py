@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from wifair import _native
 from wifair.errors import InputError, Interrupted, WifairError
 from wifair.results.results import Results
 from wifair.results.segment import Tables, renumbered, together
+from wifair.study.ctrl_c import noted_ctrl_c
 from wifair.study.job import Batch, Cell, Job, Progress, horizon_s
 from wifair.study.size import check_size
 from wifair.study.store import Store, opened
@@ -33,6 +34,9 @@ MOST_SEEDS = 100_000
 
 # Polling interval for Ctrl-C and the progress bar.
 POLL_MS = 100
+
+# The longest time for which finished replications are taken while others run, which may finish faster than they are taken.
+TAKING_S = 0.5
 
 # Interval at which finished replications are stored, and the largest share of time that storing may take.
 BATCH_S = 2.0
@@ -114,11 +118,12 @@ def run_studies(
         for study in studies:
             if study.title:
                 finished.store.remember(study)
-    interrupted = not _run(finished, schemes, thread_count(threads), progress, traces, dask)
-    index = {job: i for i, job in enumerate(jobs)}
-    tables = together(finished.parts)
-    results = [study.results(tables, index) for study in studies]
-    if interrupted:
+    with noted_ctrl_c() as pressed:
+        ended = _run(finished, schemes, thread_count(threads), progress, traces, dask, pressed)
+        index = {job: i for i, job in enumerate(jobs)}
+        tables = together(finished.parts)
+        results = [study.results(tables, index) for study in studies]
+    if not ended:
         raise StudyInterrupted(results)
     return results
 
@@ -130,6 +135,7 @@ def _run(
     progress: Progress | None,
     traces: Traces | None,
     dask: str | None,
+    pressed: Callable[[], bool],
 ) -> bool:
     """Runs the missing jobs: on a cluster, or on native threads and then, for schemes written in Python, in processes.
 
@@ -143,22 +149,11 @@ def _run(
         mine = [i for i in finished.missing if (jobs[i][0] in schemes) is in_python]
         if not mine:
             continue
-        batch: Batch
-        known = {key: scheme for found in schemes.values() for key, scheme in found.items()} if in_python else {}
-        if dask:
-            from wifair.study.cluster import DaskBatch
-
-            batch = DaskBatch([jobs[i] for i in mine], known, dask, threads)
-        elif in_python:
-            from wifair.study.workers import PythonBatch
-
-            batch = PythonBatch([jobs[i] for i in mine], known, threads)
-        elif traces:
-            batch = traces.batch([jobs[i] for i in mine], threads)
-        else:
-            batch = _native.Batch([jobs[i] for i in mine], threads)
+        batch = _batch([jobs[i] for i in mine], schemes if in_python else {}, threads, traces, dask)
         try:
             while batch.wait(POLL_MS) < len(mine):
+                if pressed():
+                    raise KeyboardInterrupt
                 if progress:
                     progress((done_s + batch.simulated_s()) / total_s)
                 if finished.due():
@@ -175,6 +170,26 @@ def _run(
         if failure := batch.failure():
             raise failure if isinstance(failure, WifairError) else WifairError(f"a replication failed: {failure}.")
     return True
+
+
+def _batch(
+    jobs: list[Job],
+    schemes: Mapping[str, Mapping[str, PythonScheme]],
+    threads: int,
+    traces: Traces | None,
+    dask: str | None,
+) -> Batch:
+    """Starts jobs: on a cluster, in processes if they have schemes written in Python, or on native threads."""
+    known = {key: scheme for found in schemes.values() for key, scheme in found.items()}
+    if dask:
+        from wifair.study.cluster import DaskBatch
+
+        return DaskBatch(jobs, known, dask, threads)
+    if known:
+        from wifair.study.workers import PythonBatch
+
+        return PythonBatch(jobs, known, threads)
+    return traces.batch(jobs, threads) if traces else _native.Batch(jobs, threads)
 
 
 def _unkept(jobs: Sequence[Job], schemes: Mapping[str, Mapping[str, PythonScheme]], stored: bool) -> frozenset[int]:
@@ -214,7 +229,8 @@ class _Finished:
         return monotonic() >= self.taken_s + BATCH_S
 
     def collect(self, batch: Batch, jobs: Sequence[int], last: bool = True) -> None:
-        """Takes the finished replications of a batch of those jobs. Stores them, if it is the last time or time for it."""
+        """Takes finished replications of a batch of those jobs, all if it is the last time; stores them then or when due."""
+        end = monotonic() + TAKING_S
         numbers = pl.DataFrame({"new": jobs}, schema={"new": pl.UInt64}).with_row_index("job")
         while True:
             taken = {name: pl.DataFrame(table) for name, table in batch.take().items()}
@@ -222,6 +238,8 @@ class _Finished:
                 break
             self.unsaved.append(renumbered(taken, numbers))
             self.parts.append(self.unsaved[-1])
+            if not last and monotonic() > end:
+                break
         if not self.parts:
             self.parts.append(taken)  # the tables have their columns even if nothing has finished
         self.taken_s = began = monotonic()
