@@ -54,9 +54,9 @@ impl MacTransmitter<'_> {
         while goes_on {
             let grant = aggregation.backlog.grant(feed, (role.ac, rank), occasion, gathers);
             let Some(departure) = queue.dequeue(&grant, now, || *view).map(DequeuedPacket::from) else {
-                // A round may end before the only station that has packets, see docs/medium.md.
+                // A round may end before the only station that has packets, see section 12 of docs/medium.md.
                 tries += 1;
-                goes_on = tries < 2 && aggregation.backlog.is_empty(rank) && !queue.is_empty();
+                goes_on = tries < 3 && aggregation.backlog.is_empty(rank) && !queue.is_empty();
                 continue;
             };
             let (station, ip_bytes) = (departure.station, departure.packet.ip_bytes());
