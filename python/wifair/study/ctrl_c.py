@@ -1,7 +1,7 @@
 """Ctrl-C at work: noted, so that it arrives between two steps and not inside one.
 
 As an exception it may come twice for one press: polars raises it while it builds a table, and Python raises
-another at its next step. The first loses what was being taken, the second leaves whoever handles the first.
+another at its next step. The first loses what was being taken, and the second comes while the first is handled.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from types import FrameType
 def noted_ctrl_c() -> Iterator[Callable[[], bool]]:
     """Yields whether Ctrl-C was pressed meanwhile. Pressed again, it raises KeyboardInterrupt.
 
-    Changes nothing outside the main thread, where Ctrl-C does not arrive, and where it has a meaning of its own.
+    Changes nothing outside the main thread, where Ctrl-C does not arrive, and where it has another meaning.
     """
     presses = 0
 
