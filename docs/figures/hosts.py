@@ -20,14 +20,20 @@ MARKS = Marks("hosts on wi-fi", "docs/figures/hosts.py")
 CELL = "ten-and-ten/ax"
 SEEDS = 8
 SCHEMES = ("droptail", "adaptive-pushout", "mac80211")
-BBR = {"tcp.congestion_control": {"name": "bbr"}, "tcp.ecn": False}
+# The profile without what only Linux has.
+PLAIN: Mapping[str, Any] = {
+    "tcp.congestion_control": {"name": "cubic", "slow_start": "standard", "least_growth_percent": 0},
+    "tcp.byte_counting.segment_by_segment": False,
+    "tcp.small_queue": False,
+}
+BBR = {**PLAIN, "tcp.congestion_control": {"name": "bbr"}, "tcp.ecn": False}
 HOSTS: Mapping[str, Mapping[str, Any]] = {
-    "CUBIC": {},
-    "CUBIC, small queues": {"tcp.small_queue": {}},
-    "CUBIC, paced": {"tcp.pacing": {}},
-    "CUBIC without ECN": {"tcp.ecn": False},
+    "CUBIC": PLAIN,
+    "CUBIC, small queues": {**PLAIN, "tcp.small_queue": {}},
+    "CUBIC, paced": {**PLAIN, "tcp.pacing": {}},
+    "CUBIC without ECN": {**PLAIN, "tcp.ecn": False},
     "BBR without ECN": BBR,
-    "profile `linux`": {"tcp.profile": "linux"},
+    "profile `linux`": {},
     "profile `windows`": {"tcp.profile": "windows"},
     "profile `apple`": {"tcp.profile": "apple"},
 }

@@ -11,8 +11,8 @@ from wifair.population.draws import Draws, rounded
 # Activities with a large transfer from the station.
 UPLOADING = ("upload", "backup")
 APPLE = ("iOS", "macOS")
-# Systems with the TCP of Linux.
-LINUX = ("Android", "other")
+# The profile of uploads, by system; the others have the TCP of Linux, which is the scenario's.
+PROFILES = {"Windows": "windows", **dict.fromkeys(APPLE, "apple")}
 # A flow starts within so many seconds, at the beginning of the warm-up.
 SPREAD_S = 2
 READERS_SPREAD_S = 8
@@ -145,8 +145,6 @@ def _from_server(host: Host, control: str) -> Mapping[str, Any]:
 
 
 def _from_station(host: Host) -> Mapping[str, Any]:
-    tcp: dict[str, Any] = {} if host.system in APPLE else {"ecn": False}
-    if host.system in LINUX:
-        tcp["small_queue"] = {}
+    tcp = {"profile": PROFILES[host.system]} if host.system in PROFILES else {"ecn": False}
     line = {} if host.upload_line_mbps is None else {"wire_rate_mbps": host.upload_line_mbps}
-    return {**line, **({"tcp": tcp} if tcp else {})}
+    return {**line, "tcp": tcp}

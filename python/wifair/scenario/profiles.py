@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-# A recently installed host with default settings: what Linux, Windows and Apple's systems have in common, with the numbers of
-# Linux 6.18.
-TODAY: dict[str, Any] = {
-    # The default of Linux, Windows and Apple's systems (RFC 9438, section 1).
-    "congestion_control": {"name": "cubic"},
+# The TCP of Linux 6.12 as far as it is modelled, with default settings (docs/tcp.md lists what differs).
+LINUX: dict[str, Any] = {
+    # The default of Linux, Windows and Apple's systems (RFC 9438, section 1). HyStart by delay and ACK train, and growth of
+    # 5 % per round trip until the first loss (net/ipv4/tcp_cubic.c).
+    "congestion_control": {"name": "cubic", "slow_start": {"name": "hystart"}, "least_growth_percent": 5.0},
     # RFC 2018, 6675, 2883; offered and accepted by default everywhere.
     "sack": {},
     # RFC 3168. Servers accept it by default (Linux, net.ipv4.tcp_ecn = 2), Apple's hosts ask for it; without a buffer that
@@ -23,10 +23,14 @@ TODAY: dict[str, Any] = {
     # With window scaling (RFC 7323, section 2). Linux grows its receive buffer up to 6 MiB (net.ipv4.tcp_rmem), about half of
     # it window: 2,048 segments are 2.97 MB. No path here needs more.
     "receiver_window_segments": 2_048,
-    # Linux counts every segment that an ACK delivers, in slow start and after a timeout too (RFC 3465 without a limit). With
-    # the limit of one that RFC 3465, section 2.3 has after a timeout, uploads whose ACKs an access point removes hardly grow
-    # again.
-    "byte_counting": {"limit_segments": 2_048, "limit_after_timeout_segments": 2_048},
+    # Linux counts every segment that an ACK delivers, in slow start and after a timeout too (RFC 3465 without a limit). Slow
+    # start ends at the threshold; what an ACK delivers beyond counts in congestion avoidance (tcp_slow_start()). With the
+    # limit of one that RFC 3465, section 2.3 has after a timeout, uploads whose ACKs an access point removes hardly grow again.
+    "byte_counting": {
+        "limit_segments": 2_048,
+        "limit_after_timeout_segments": 2_048,
+        "segment_by_segment": True,
+    },
     # Linux: at the latest after 40 ms.
     "delayed_ack": {"segments": 2, "timeout_ms": 40},
     # Generic receive offload, and no ACK before the application reads. Linux hosts acknowledged every fifth to seventh segment
@@ -40,22 +44,13 @@ TODAY: dict[str, Any] = {
     # Linux takes a sample per ACK and keeps the largest deviation of a round trip; one sample per round trip stands for that
     # here.
     "rto": {"initial_ms": 1_000, "min_ms": 200, "granularity_ms": 200},
-}
-
-# The TCP of Linux 6.12 as far as it is modelled, with what only Linux has (docs/tcp.md lists what differs).
-LINUX: dict[str, Any] = {
-    **TODAY,
-    # HyStart by delay and ACK train, and growth of 5 % per round trip until the first loss (net/ipv4/tcp_cubic.c).
-    "congestion_control": {"name": "cubic", "slow_start": {"name": "hystart"}, "least_growth_percent": 5.0},
-    # tcp_slow_start(): up to the threshold; what an ACK delivers beyond counts in congestion avoidance.
-    "byte_counting": {**TODAY["byte_counting"], "segment_by_segment": True},
     # TCP small queues at stations, with the pacing shift of mac80211 (net/mac80211/main.c: 7).
     "small_queue": {},
 }
 
 # Windows 11 and Windows Server 2022 as far as documented: "What's new in Windows Server 2022" (HyStart++ and RACK), the output
 # of `netsh int tcp show global` (no ECN, no timestamps, proportional rate reduction, no pacing), the template InternetCustom
-# (Microsoft Networking Blog, "TCP Templates for Windows Server 2019", 2018). What is not documented is as in TODAY or in the
+# (Microsoft Networking Blog, "TCP Templates for Windows Server 2019", 2018). What is not documented is as in LINUX or in the
 # RFCs.
 WINDOWS: dict[str, Any] = {
     "congestion_control": {"name": "cubic", "slow_start": {"name": "hystart++"}},
@@ -104,4 +99,5 @@ APPLE: dict[str, Any] = {
     "rto": {"initial_ms": 1_000, "min_ms": 230, "granularity_ms": 200},
 }
 
-PROFILES: dict[str, dict[str, Any]] = {"today": TODAY, "linux": LINUX, "windows": WINDOWS, "apple": APPLE}
+# `today` is another name of `linux`.
+PROFILES: dict[str, dict[str, Any]] = {"today": LINUX, "linux": LINUX, "windows": WINDOWS, "apple": APPLE}
