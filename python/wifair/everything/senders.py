@@ -50,7 +50,8 @@ class OnAx(Senders):
     """Today's hosts, and a paper's cell on 802.11ax: what an access point that is bought today meets.
 
     Links have the mode of the study `generations`, 1201 Mbps, for the highest rate of the paper's cell; a slower link has the mode
-    whose rate is nearest to the same share of that. The MAC is EDCA, all in best effort unless the cell has categories. Buffers
+    whose rate is nearest to the same share of that. The MAC is EDCA, all in best effort unless the cell has categories. Below the
+    scheme lies that study's hardware. Buffers
     that the paper prints have 1,000 packets; the wire is no bottleneck. Flows, delays, sizes of documents and the order of events
     are the paper's. Runs are shorter, since a second has a hundred times as many packets; times of events shrink with them.
     """
@@ -63,7 +64,7 @@ class OnAx(Senders):
         total = run["warmup_s"] + run["duration_s"]
         divisor, most_s = _FAR if settings["wire"]["one_way_delay_ms"] >= 100 else _NEAR
         shrunk = min(1 / divisor, most_s / total)
-        ap: Table = {**settings["ap"], "limit_packets": _BUFFER_PACKETS}
+        ap: Table = {**settings["ap"], "limit_packets": _BUFFER_PACKETS, "hardware": AX.hardware}
         if "categories" in ap:
             ap["categories"] = {
                 name: {**port, "limit_packets": _BUFFER_PACKETS} for name, port in ap["categories"].items()
