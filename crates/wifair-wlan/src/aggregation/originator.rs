@@ -132,6 +132,16 @@ const NONE: u32 = 0;
 const REQUEST: u32 = u32::MAX;
 
 impl Mpdu {
+    /// Completes a packet that has just entered: a new MPDU, or a part of the last. `next_sequence` is that of the next MPDU.
+    #[inline]
+    fn complete(&mut self, bytes: u32, is_joined: bool, next_sequence: &mut u64) {
+        match is_joined {
+            true => self.is_joined = true,
+            false => *next_sequence += 1,
+        }
+        (self.sequence, self.bytes) = (*next_sequence - 1, bytes);
+    }
+
     /// Number of PPDUs that contained it, once it leaves the link queue: all have failed but the one that got it acknowledged,
     /// if it is in that.
     pub fn attempts(&self) -> u32 {
@@ -268,36 +278,10 @@ impl Originator {
 
     /// Adds a packet to the link queue, ahead of PPDUs.
     pub fn enter_ahead(&mut self, departure: DequeuedPacket, entry: LinkQueueEntry, now: Time) {
-        self.enter(departure, NONE, now);
-        self.complete(entry);
-    }
-
-    /// Adds a packet to the link queue whose [`LinkQueueEntry`] is given next.
-    #[inline]
-    fn enter(&mut self, departure: DequeuedPacket, ppdu: u32, now: Time) {
-        self.queue.push_back(Mpdu {
-            sequence: 0,
-            ppdu,
-            pending: Time::ZERO,
-            bytes: 0,
-            is_joined: false,
-            failures: 0,
-            decoded: true, // unless the channel says otherwise
-            received: false,
-            taken: false,
-            taken_at: now,
-            account: Accounts::NONE,
-            departure,
-        });
-    }
-
-    /// Completes the packet that has entered last.
-    #[inline]
-    fn complete(&mut self, LinkQueueEntry { bytes, is_joined, pending }: LinkQueueEntry) {
-        self.next_sequence += u64::from(!is_joined);
-        let last = self.queue.back_mut().expect("it has entered");
-        (last.sequence, last.bytes) = (self.next_sequence - 1, bytes);
-        (last.is_joined, last.pending) = (is_joined, pending);
+        let LinkQueueEntry { bytes, is_joined, pending } = entry;
+        let mpdu = enter(&mut self.queue, departure, NONE, now);
+        mpdu.complete(bytes, is_joined, &mut self.next_sequence);
+        mpdu.pending = pending;
     }
 
     /// Length of what would be sent first: only the head, or a Block Ack Request (`None`).
@@ -359,8 +343,8 @@ impl Originator {
                 break;
             }
             let Some(departure) = take(room) else { break };
-            self.enter(departure, ppdu, now); // read where it lies: it is copied only once
-            let ip_bytes = self.queue[self.queue.len() - 1].departure.packet.ip_bytes();
+            let mpdu = enter(&mut self.queue, departure, ppdu, now); // read where it lies: it is copied only once
+            let ip_bytes = mpdu.departure.packet.ip_bytes();
             let is_joined = ip_bytes <= joint_room;
             let mut bytes = ip_bytes + limits.mac_bytes;
             if is_joined {
@@ -372,7 +356,7 @@ impl Originator {
             }
             grown.add(1, bytes);
             grown.entered += 1;
-            self.complete(LinkQueueEntry { bytes, is_joined, pending: Time::ZERO });
+            mpdu.complete(bytes, is_joined, &mut self.next_sequence);
         }
         self.grown = grown;
         Formed { ppdu, psdu: Some(psdu) }
@@ -740,4 +724,24 @@ impl Originator {
         }
         self.owes_request |= max.requests != Requests::Never;
     }
+}
+
+/// Adds a packet to a link queue, which is to be completed.
+#[inline]
+fn enter(queue: &mut VecDeque<Mpdu>, departure: DequeuedPacket, ppdu: u32, now: Time) -> &mut Mpdu {
+    queue.push_back(Mpdu {
+        sequence: 0,
+        ppdu,
+        pending: Time::ZERO,
+        bytes: 0,
+        is_joined: false,
+        failures: 0,
+        decoded: true, // unless the channel says otherwise
+        received: false,
+        taken: false,
+        taken_at: now,
+        account: Accounts::NONE,
+        departure,
+    });
+    queue.back_mut().expect("it has entered")
 }
