@@ -64,8 +64,8 @@ struct FlowRecord {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct FlowState {
-    /// Whether payload has been seen, by [`Direction`].
-    payload: [bool; 2],
+    /// By [`Direction`]: more bytes of payload than this are news. Zero until payload has been seen, then [`u32::MAX`].
+    known_bytes: [u32; 2],
     /// Whether a FIN has been seen, by [`Direction`].
     fin: [bool; 2],
     closed: bool,
@@ -74,13 +74,20 @@ struct FlowState {
 /// TCP's SYN, FIN and RST.
 const CONTROL: u8 = TcpFlags::SYN.bits() | TcpFlags::FIN.bits() | TcpFlags::RST.bits();
 
+impl FlowState {
+    /// Whether payload has been seen in that direction.
+    fn carries(&self, direction: Direction) -> bool {
+        self.known_bytes[direction as usize] > 0
+    }
+}
+
 impl FlowRecord {
     /// Whether a packet may change the state of its flow.
     fn is_news(&self, packet: &Packet, direction: Direction, now: Time) -> bool {
         // Evaluated without short-circuiting: whether a packet has payload is practically random, and a branch misprediction is
         // expensive.
         (now > self.fresh_until)
-            | ((packet.payload_bytes > 0) & !self.state.payload[direction as usize])
+            | (packet.payload_bytes > self.state.known_bytes[direction as usize])
             | (packet.flags.bits() & CONTROL != 0)
     }
 }
@@ -151,8 +158,8 @@ impl Flows {
     #[inline(never)]
     fn note(&mut self, id: u32, packet: &Packet, direction: Direction, now: Time) {
         let entry = &mut self.entries[id as usize];
-        if packet.class() == Class::Data && !entry.state.payload[direction as usize] {
-            entry.state.payload[direction as usize] = true;
+        if packet.class() == Class::Data && !entry.state.carries(direction) {
+            entry.state.known_bytes[direction as usize] = u32::MAX;
             self.active[direction as usize] += u32::from(!entry.state.closed);
         }
         if packet.flags.bits() & CONTROL != 0 {
@@ -189,7 +196,7 @@ impl Flows {
 
     /// Whether the flow has carried payload in that direction.
     pub fn carries(&self, flow: FlowId, direction: Direction) -> bool {
-        self.entries[flow.index()].state.payload[direction as usize]
+        self.entries[flow.index()].state.carries(direction)
     }
 
     /// Upper bound of the ids in use, whether known or awaiting collection.
@@ -248,8 +255,8 @@ impl Flows {
 
     fn uncount(active: &mut [u32; 2], state: &FlowState) {
         if !state.closed {
-            for (count, payload) in active.iter_mut().zip(state.payload) {
-                *count -= u32::from(payload);
+            for (count, known_bytes) in active.iter_mut().zip(state.known_bytes) {
+                *count -= u32::from(known_bytes > 0);
             }
         }
     }
