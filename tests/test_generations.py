@@ -220,9 +220,7 @@ def test_the_whole_study_in_its_quick_form() -> None:
     assert json.dumps(found.texts())
     verdicts = {judgement.id: judgement.verdict for judgement in found.judgements}
     # What no configuration changes: tail drop starves downloads wherever windows are as large as the link is fast.
-    assert {verdicts[f"directions/{generation}/time"] for generation in GENERATIONS[1:3]} == {"survives"}
-    # Above a firmware the few runs of this form may leave it open; in full it survives.
-    assert {verdicts[f"directions/{generation}/time"] for generation in GENERATIONS[3:5]} <= {
-        "survives",
-        "undetermined",
-    }
+    open_here = {"802.11ac"}  # above a firmware, with the few runs of this form; in full it survives
+    for generation in GENERATIONS[1:5]:
+        expected = "undetermined" if generation.name in open_here else "survives"
+        assert verdicts[f"directions/{generation}/time"] == expected, generation

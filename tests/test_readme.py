@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from importlib import import_module
 
@@ -26,20 +25,12 @@ COLUMNS = {
 EXAMPLES = re.findall(r"^wifair compare (\S+) --schemes (\S+)((?: --set \S+)*)$", README, re.MULTILINE)
 
 
-# With the firmware's queues the twenty runs take 16 s of processor time.
-CHECKED = [
-    example
-    for example in EXAMPLES
-    if (example[0], example[2]) != ("cafe", "") or os.environ.get("WIFAIR_VALIDATE") == "1"
-]
-
-
 def test_the_examples_are_found() -> None:
     cells = [(cell, settings) for cell, _, settings in EXAMPLES]
     assert cells == [("cafe", ""), ("cafe", " --set ap.hardware=ideal"), ("paper:adaptive-pushout", "")]
 
 
-@pytest.mark.parametrize(("cell", "schemes", "settings"), CHECKED)
+@pytest.mark.parametrize(("cell", "schemes", "settings"), EXAMPLES)
 def test_an_example_gives_the_table_below_it(cell: str, schemes: str, settings: str) -> None:
     below = README.partition(f"wifair compare {cell} --schemes {schemes}{settings}\n```")[2]
     table = re.search(r"(?:^\|.*\|\n)+", below, re.MULTILINE)
