@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -42,6 +43,11 @@ WHOLE = {
     *("adding", "cluster", "docsite", "emulate", "lab", "lab_connections", "load", "notebooks"),
     *("python_scheme_ends", "python_scheme_files", "report", "supply"),
 }
+
+
+def pytest_configure() -> None:
+    """Takes Ctrl-C as from a terminal. What a shell starts in the background ignores it, and so would the commands that tests start."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -50,12 +52,18 @@ def test_ctrl_c_ends_a_scheme_that_does_not_return(threads: str, short: Path) ->
     (folder / "own.py").write_text(SCHEMES)
     words = ["run", str(short), "--scheme", f"{folder / 'own.py'}:Loops", "--threads", threads, "--seeds", "2"]
     code = "from wifair.cli import main; main()"
-    process = subprocess.Popen([sys.executable, "-c", code, *words], cwd=ROOT, stderr=subprocess.PIPE, text=True)
-    while not (folder / "looping").exists():
-        assert process.poll() is None
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
+    command = [sys.executable, "-c", code, *words]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        while not (folder / "looping").exists():
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    finally:
+        # A scheme that Ctrl-C did not end would run for ever.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == 130
     assert told == "wifair: interrupted: 0 of 2 replications were finished; there is nothing to keep.\n"
 

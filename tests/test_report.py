@@ -47,6 +47,7 @@ class Opened:
         self.said: list[str] = []
         self.asked: list[str] = []
         context = browser.new_context(offline=True, **settings)
+        context.set_default_timeout(120_000)  # a busy machine opens a page in more than Playwright's 30 s
         self.page: Page = context.new_page()
         self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
         self.page.on("pageerror", lambda error: self.said.append(f"error: {error}"))
