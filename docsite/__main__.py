@@ -31,6 +31,7 @@ GUIDES = (
     "lab",
     "emulate",
     "sweeps",
+    "tune",
     "import",
     "population",
     "report",

@@ -66,7 +66,8 @@ def licences(package: str) -> list[str]:
     if expression := told.get("License-Expression"):
         return re.split(r" AND | OR ", re.sub(r"[()]", "", expression))
     classified = [c.split(" :: ")[-1] for c in told.get_all("Classifier") or [] if c.startswith("License ::")]
-    return [c for c in classified if c != "OSI Approved"] or [(told.get("License") or "none is told").split("\n")[0]]
+    written = (told.get("License") or "none is told").split("\n")[0]
+    return [c for c in classified if c != "OSI Approved"] or re.split(r" AND | OR ", written)
 
 
 def brought(package: str, extras: frozenset[str] = frozenset()) -> set[str]:

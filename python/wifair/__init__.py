@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from wifair.scheme import Scheme
     from wifair.study.store import Store
     from wifair.study.traces import Traces
+    from wifair.tuning import Tuned, Tuning, tune
 
 __all__ = [
     "InputError",
@@ -37,6 +38,8 @@ __all__ = [
     "Store",
     "Sweep",
     "Traces",
+    "Tuned",
+    "Tuning",
     "WifairError",
     "compare",
     "differences",
@@ -45,6 +48,7 @@ __all__ = [
     "paper",
     "run",
     "seeds_needed",
+    "tune",
 ]
 
 # The module of each public name. It is imported on first use, so `import wifair` and `wifair --help` stay fast.
@@ -60,6 +64,8 @@ _HOMES = {
     "Store": "study.store",
     "Sweep": "analysis.sweep",
     "Traces": "study.traces",
+    "Tuned": "tuning",
+    "Tuning": "tuning",
     "WifairError": "errors",
     "compare": "api",
     "differences": "api",
@@ -68,6 +74,7 @@ _HOMES = {
     "paper": "api",
     "run": "api",
     "seeds_needed": "api",
+    "tune": "tuning",
 }
 
 Drawn.drawing_module = "wifair.report.notebook"

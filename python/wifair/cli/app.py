@@ -20,6 +20,7 @@ from wifair.cli import (
     run,
     schemes,
     sweep,
+    tune,
 )
 from wifair.cli.elsewhere import Command, Commands
 
@@ -46,6 +47,7 @@ app.command("lab", cls=Command, epilog=lab.EXAMPLE)(lab.lab)
 app.command("emulate", cls=Command, epilog=emulate.EXAMPLE)(emulate.emulate)
 app.command("exec", cls=Command, epilog=emulate.EXEC_EXAMPLE)(emulate.enter)
 app.command("sweep", cls=Command, epilog=sweep.EXAMPLE)(sweep.sweep)
+app.command("tune", cls=Command, epilog=tune.EXAMPLE)(tune.tune)
 app.add_typer(results.app, name="results", epilog=results.EXAMPLE)
 app.command("paper", cls=Command, epilog=paper.EXAMPLE)(paper.paper)
 app.command("report", cls=Command, epilog=report.EXAMPLE)(report.report)
