@@ -286,7 +286,8 @@ SEARCH = """
 import json, sys
 from wifair import Scenario, Tuning
 base, over, few, store = json.loads(sys.argv[1])
-tuned = Tuning(Scenario(**base), over, ["total_mbps", "jain"], **few).run(threads=1, store=store)
+tuning = Tuning(Scenario(**base), over, ["total_mbps", "jain"], **few)
+tuned = tuning.run(threads=1, store=store, progress=lambda share: print(share, flush=True))
 print(json.dumps(tuned.to_dict()))
 """
 
@@ -294,16 +295,17 @@ print(json.dumps(tuned.to_dict()))
 def test_a_search_killed_at_random_moments_continues_to_the_same_answer(tmp_path: Path) -> None:
     base = {**BASE, "run": {"warmup_s": 1, "duration_s": 20}}
     command = [sys.executable, "-c", SEARCH, json.dumps([base, OVER, FEW, str(tmp_path / "killed")])]
-    rng, killed = random.Random(1), 0
+    rng = random.Random(1)
     for _ in range(6):
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-            try:
-                process.wait(rng.uniform(1.0, 2.5))
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
-                killed += 1
-    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert killed > 0
+        last = rng.uniform(
+            0.05, 0.5
+        )  # of the allowed replications; the search ends at two thirds of them, with nothing new to ask
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout
+            assert any(float(share) >= last for share in process.stdout)
+            process.send_signal(signal.SIGKILL)
+        assert process.returncode == -signal.SIGKILL
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
     undisturbed = Tuning(Scenario(**base), OVER, ["total_mbps", "jain"], **FEW).run()
     assert json.loads(found) == json.loads(json.dumps(undisturbed.to_dict()))
 
