@@ -156,6 +156,12 @@ def test_the_front_is_what_nothing_dominates(merits: list[Any]) -> None:
     assert len({means[i] for i in found}) == len(found)
 
 
+def test_points_with_equal_means_all_lead() -> None:
+    """Only one of the two good points beats the first: the other one varies more."""
+    zero, steady, varied = (np.array([values], float).T for values in ([0, 0, 0, 0], [0, 2, 4, 5], [0, 1, 5, 5]))
+    assert set(survivors([zero, varied, steady], [])) == set(survivors([zero, steady, varied], [])) == {1, 2}
+
+
 @settings(deadline=None)
 @given(MERITS, st.data())
 def test_the_race_keeps_the_front_and_does_not_depend_on_the_order(merits: list[Any], data: Any) -> None:
@@ -297,9 +303,7 @@ def test_a_search_killed_at_random_moments_continues_to_the_same_answer(tmp_path
     command = [sys.executable, "-c", SEARCH, json.dumps([base, OVER, FEW, str(tmp_path / "killed")])]
     rng = random.Random(1)
     for _ in range(6):
-        last = rng.uniform(
-            0.05, 0.5
-        )  # of the allowed replications; the search ends at two thirds of them, with nothing new to ask
+        last = rng.uniform(0.05, 0.5)  # of the replications allowed; nothing new is left to ask at two thirds of them
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout
             assert any(float(share) >= last for share in process.stdout)

@@ -51,17 +51,22 @@ def _worse(mine: Values, other: Values) -> bool:
 def front(merits: Sequence[Values]) -> list[int]:
     """The indexes of the points that no other is better than by every goal it differs in, by the means of their merits.
 
-    With one goal it is the best point. Of equal points the first counts.
+    With one goal it is the best point. Of points with equal means the first counts.
     """
+    first = {tuple(merits[i].mean(axis=0)): i for i in reversed(_leaders(merits))}
+    return sorted(first.values())
+
+
+def _leaders(merits: Sequence[Values]) -> list[int]:
+    """The front with all points of equal means, since these may differ by seed."""
     if not merits:
         return []
     means = np.array([merit.mean(axis=0) for merit in merits])
-    return [i for i in range(len(means)) if not any(_dominates(means, j, i) for j in range(len(means)) if j != i)]
+    return [i for i, mine in enumerate(means) if not any(_dominates(other, mine) for other in means)]
 
 
-def _dominates(means: Values, one: int, other: int) -> bool:
-    better, equal = bool((means[one] >= means[other]).all()), bool((means[one] == means[other]).all())
-    return better and (not equal or one < other)
+def _dominates(one: Values, other: Values) -> bool:
+    return bool((one >= other).all() and (one > other).any())
 
 
 def survivors(racing: Sequence[Values], finished: Sequence[Values]) -> list[int]:
@@ -73,7 +78,7 @@ def survivors(racing: Sequence[Values], finished: Sequence[Values]) -> list[int]
         return []
     seeds = len(racing[0])
     field = [*racing, *(merit[:seeds] for merit in finished)]
-    leaders = [field[i] for i in front(field)]
+    leaders = [field[i] for i in _leaders(field)]
     return [
         i
         for i, mine in enumerate(racing)
