@@ -18,16 +18,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from wifair import Scenario, load
 from wifair.errors import InputError
-from wifair.observed import Names, bitrate, document, imported, loads, observe, tables
+from wifair.observed import Names, bitrate, calibration, document, imported, loads, observe
 from wifair.observed.as_ap import mode_of, write
 from wifair.observed.bitrate import GENERATIONS, PHYS, Bitrate
-from wifair.observed.collisions import Collisions, simulated
 from wifair.observed.network import Counters, Observed, Station, read
 from wifair.observed.written import text
+from wifair.stats import t_interval
 
 DATA = ROOT / "tests" / "data" / "observed"
 FILES = sorted(path for path in DATA.iterdir() if path.suffix in (".txt", ".csv", ".gz"))
 DAMAGED = 300
+
+
+@pytest.fixture(autouse=True)
+def brief(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short runs tell collisions from errors, except where that is tested."""
+    if not any(word in request.node.name for word in ("imported_from", "told_from", "becomes_a_neighbour")):
+        for name, number in {"WARMUP_S": 0.2, "DURATION_S": 0.5, "SEEDS": 2}.items():
+            monkeypatch.setattr(calibration, name, number)
 
 
 def scenario_of(*names: str, **options: Any) -> tuple[dict[str, Any], str]:
@@ -378,12 +386,6 @@ def test_the_mode_of_every_link_of_the_gallery_is_the_one_of_its_keys(name: str)
         assert mode.mbps == pytest.approx(rates[each["label"]], abs=0.01)
 
 
-# CUBIC as it was before HyStart and small queues. No counter of an access point knows the hosts.
-HOSTS: dict[str, Any] = {
-    "tcp.congestion_control": {"name": "cubic", "slow_start": "standard", "least_growth_percent": 0},
-    "tcp.byte_counting.segment_by_segment": False,
-    "tcp.small_queue": False,
-}
 ROUND_TRIP = """
 title = "cell"
 [run]
@@ -403,9 +405,6 @@ rate_mbps = 500
 one_way_delay_ms = 15
 [tcp]
 profile = "today"
-congestion_control = { name = "cubic", slow_start = "standard", least_growth_percent = 0 }
-byte_counting = { segment_by_segment = false }
-small_queue = false
 [[stations]]
 name = "near"
 count = 2
@@ -438,36 +437,64 @@ direction = "up"
 def test_a_run_imported_from_its_access_point_has_the_same_links_and_goodput(
     here: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Every eighth MPDU collides with a frame of the upload, and none has errors."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "cell.toml").write_text(ROUND_TRIP)
     assert here("run", "cell.toml", "--seeds", "1", "--out", "one", "--as-ap", "ap").returncode == 0
     files = [f"ap/seed-1/{name}.txt" for name in ("station", "survey", "info")]
     assert here("import", *files, "--out", "back.toml").returncode == 0
-    before = Scenario.from_toml(tmp_path / "cell.toml")
-    after = Scenario.from_toml(tmp_path / "back.toml").override(HOSTS)
+    before, after = Scenario.from_toml(tmp_path / "cell.toml"), Scenario.from_toml(tmp_path / "back.toml")
     links = [
         [
             (each["mcs"], each["mcs_down"] or each["mcs"], each["streams"] or 2, (each["phy"] or {}).get("name"))
             for each in made.plan()["bss"]["stations"]
-            if each["label"] != "neighbours"
         ]
         for made in (before, after)
     ]
     assert links[0] == links[1]
-    ways = [
-        [flow["direction"] for flow in made.plan()["flows"] if flow["group"] != "neighbours"]
-        for made in (before, after)
-    ]
+    ways = [[flow["direction"] for flow in made.plan()["flows"]] for made in (before, after)]
     assert ways[0] == ways[1] == ["down", "down", "down", "up"]
-    found = [
-        made.override({"run.warmup_s": 3, "run.duration_s": 10}).run(seeds=5).flows.filter(transport="tcp")
-        for made in (before, after)
-    ]
-    per_flow = [[rows.filter(flow=number)["goodput_mbps"].mean() for number in range(4)] for rows in found]
-    bulk = [number for number, flow in enumerate(after.plan()["flows"]) if flow["application"]["name"] == "bulk"]
-    assert bulk == [0, 1, 2]
-    for number in bulk:
-        assert per_flow[1][number] == pytest.approx(per_flow[0][number], rel=0.1)
+    errors = [[each["frame_error_rate"] for each in made.plan()["bss"]["stations"]] for made in (before, after)]
+    assert errors[0] == errors[1]
+    assert_same_goodput(before, after)
+
+
+def assert_same_goodput(before: Scenario, after: Scenario) -> None:
+    """The goodput of each flow is the same within 5 %, and what the seeds leave open."""
+    run = {"run.warmup_s": 3, "run.duration_s": 30}
+    found = [made.override(run).run(seeds=10).flows for made in (before, after)]
+    for number in range(len(before.plan()["flows"])):
+        one, two = (t_interval(rows.filter(flow=number)["goodput_mbps"].to_numpy()) for rows in found)
+        open_mbps = ((one.estimate - (one.low or 0)) ** 2 + (two.estimate - (two.low or 0)) ** 2) ** 0.5
+        assert abs(two.estimate - one.estimate) < 0.05 * one.estimate + open_mbps, (number, one, two)
+        assert open_mbps < 0.15 * one.estimate, (number, one, two)
+
+
+@pytest.mark.parametrize("rate", [0.04, 0.1])
+def test_errors_are_told_from_collisions(rate: float, tmp_path: Path) -> None:
+    errors = {"stations[0].frame_error_rate": {"data_down": rate, "data_up": rate}}
+    before = Scenario.from_settings(tomllib.loads(ROUND_TRIP)).override({**errors, "run.duration_s": 60})
+    write(before.run(seeds=1), tmp_path)
+    made = imported([tmp_path / "seed-1" / f"{name}.txt" for name in ("station", "survey", "info")])
+    assert not made.remarks
+    found = [each.get("frame_error_rate", {"data_down": 0.0})["data_down"] for each in made.settings()["stations"]]
+    assert found[:2] == [pytest.approx(rate, abs=0.02)] * 2  # both stations of the group
+    assert found[2:] == [0.0, 0.0]
+    assert_same_goodput(before, made.scenario())
+
+
+def test_readings_that_no_scenario_shows_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    simulated_once(monkeypatch)
+    scenario = Scenario.from_settings(tomllib.loads(ROUND_TRIP))
+    readings = calibration.Readings({"far": calibration.Share(0.9, 1e6)})
+
+    def made(found: calibration.Calibrated) -> Scenario:
+        rate = found.errors.get("far", 0.0)
+        return scenario.override({"stations[1].frame_error_rate": {"data_down": rate, "data_up": rate}})
+
+    found = calibration.calibrated(made, readings)
+    assert found.errors == {"far": calibration.MOST_ERRORS}
+    assert re.search("far: a share of retries of 0.9 was read, and the scenario has 0.[56]", found.missed[0])
 
 
 def test_the_counters_of_the_access_point_are_those_of_the_run(tmp_path: Path) -> None:
@@ -624,14 +651,16 @@ def check_damaged(path: Path, *others: Path) -> bool:
 
 def simulated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulates each plan once, since many damaged files give the same one."""
-    found: dict[str, Collisions] = {}
+    found: dict[str, Any] = {}
+    whole = calibration.shown
 
-    def cached(scenario: Scenario) -> Collisions:
-        if scenario.plan_json not in found:
-            found[scenario.plan_json] = simulated(scenario)
-        return found[scenario.plan_json]
+    def cached(scenario: Scenario, readings: Any) -> Any:
+        key = scenario.plan_json + repr(readings)
+        if key not in found:
+            found[key] = whole(scenario, readings)
+        return found[key]
 
-    monkeypatch.setattr(tables, "simulated", cached)
+    monkeypatch.setattr(calibration, "shown", cached)
 
 
 UNPACKED: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress}

@@ -127,6 +127,17 @@ def t_interval(
     return found if bounds is None else found.within(*bounds)
 
 
+def prediction_half_width(values: ArrayLike, runs: float, level: float = LEVEL, least_deviation: float = 0.0) -> float:
+    """Half the width of the interval around the mean of the values in which the mean of further replications lies.
+
+    There are `runs` of them, and at least two values. `runs` may be a fraction, as of a run of half the length: the variance of a mean is taken
+    as inverse to its time. The standard deviation is taken as `least_deviation` at least.
+    """
+    array = _finite(values)
+    n = int(array.size)
+    return _t_quantile(level, n) * max(float(array.std(ddof=1)), least_deviation) * math.sqrt(1 / n + 1 / runs)
+
+
 def paired_difference(first: ArrayLike, second: ArrayLike, level: float = LEVEL, resolution: float = 0.0) -> Paired:
     """`first` − `second`, seed by seed, with the correlation of the two (`None` where one of them does not vary).
 

@@ -15,8 +15,8 @@ stations_csv.py           a list of stations
 flent_file.py             a data file of flent
 capture.py, radio_header.py, conversations.py  pcap and pcapng, with radiotap and 802.11 headers
 links.py                  PHY, width, streams and MCS from the bit rates
-loads.py                  flows and error rates from the counters
-collisions.py             how often frames collide, by a short run
+loads.py                  flows from the counters
+calibration.py            error rates and the load of others, by runs of the scenario
 tables.py                 tables of a scenario, each value with its origin
 written.py                its file
 as_ap.py                  a run as its access point shows it

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from wifair.observed.network import Counters, Direction, Observed, Station, Value, assumed
+from wifair.observed.network import Counters, Direction, Observed, Station, Value
 
 # Bytes of a data frame that mac80211 counts and IP does not: QoS header of 26 bytes, LLC and SNAP of 8.
 FRAME_BYTES = 34
@@ -29,8 +29,6 @@ BULK_SHARE = {True: 0.1, False: 0.5}
 DOCUMENT_S, LEAST_BYTES = 5.0, 10_000
 # The initial window of TCP in bytes: 10 segments (RFC 6928).
 INITIAL_BYTES = 14_480
-# The lowest error rate that is assumed, and the highest: above, rate control would choose another rate.
-LEAST_ERRORS, MOST_ERRORS = 0.01, 0.5
 UNKNOWN_TIME = "no time was read"
 
 DIRECTIONS: tuple[Direction, Direction] = ("down", "up")
@@ -148,15 +146,12 @@ def web(mbps: float, capacity_mbps: float, rtt_s: float) -> dict[str, Any]:
     return {"name": "web", **sizes, "think_mean_s": significant(think_s)}
 
 
-def errors(counters: Counters, colliding: float) -> Value[float] | None:
-    """The frame error rate down: retries in excess of collisions, which have the probability `colliding`. None if it is not counted."""
-    packets, retries = counters.down_packets, counters.retries
-    if not packets or not retries or not packets.value + retries.value:
+def retries(counters: Counters) -> float | None:
+    """The share of the transmissions down that were retries; None if they were not counted."""
+    packets, again = counters.down_packets, counters.retries
+    if not packets or not again or not packets.value + again.value:
         return None
-    failing = retries.value / (packets.value + retries.value)
-    rate = min(max((failing - colliding) / (1 - colliding), 0.0), MOST_ERRORS)
-    what = "retries in excess of the collisions in this scenario without errors"
-    return assumed(significant(rate) if rate >= LEAST_ERRORS else 0.0, what)
+    return again.value / (packets.value + again.value)
 
 
 def significant(number: float) -> float:

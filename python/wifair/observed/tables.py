@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from typing import Any
 
 from wifair.errors import InputError, ScenarioError
 from wifair.observed import loads
-from wifair.observed.collisions import simulated
+from wifair.observed.calibration import NEIGHBOURS, Calibrated, Readings, Share, calibrated
 from wifair.observed.links import Keys, Links
 from wifair.observed.loads import Load
 from wifair.observed.network import Observed, Station, Traffic, Value, assumed, read, unknown
@@ -19,9 +20,7 @@ from wifair.scenario.scenario import Scenario
 
 WARMUP_S, DURATION_S = 10, 60
 WIRE_MBPS, DELAY_MS = 500, 15
-NEIGHBOURS, CLIENT = "neighbours", "client"
-# Share of the time that others must use to appear.
-LEAST_SHARE = 0.02
+CLIENT = "client"
 IP_BYTES = 1500
 
 
@@ -101,19 +100,49 @@ def _document(observed: Observed, title: str, names: Names) -> Document:
     keys = {key: links.station(observed.stations[key]) for key in active}
     head = _head(observed, links, keys)
     flows = _flows(observed, title, head, {named[key]: each for key, each in keys.items()}, named, found)
-    without = [*head, *(Table("[[stations]]", {"name": _name(named[key]), **keys[key]}) for key in active), *flows]
-    colliding = simulated(Scenario.from_settings(_settings(title, without)))
-    stations = []
-    for key in active:
-        own = {"name": _name(named[key]), **keys[key]}
-        error = loads.errors(observed.stations[key].counters, colliding.ratio)
-        if error and error.value:
-            own["frame_error_rate"] = error.of({"data_down": error.value, "data_up": error.value})
-        stations.append(Table("[[stations]]", own, _about(observed.stations[key], names)))
-    tables = [*head, *stations, *flows]
-    tables += _neighbours(observed, title, tables, links, colliding.time_share)
-    remarks = (*observed.remarks, *_idle(observed, active, names))
-    return Document(title, tuple(observed.files), tuple(tables), remarks)
+
+    def tables(found: Calibrated) -> list[Table]:
+        stations = [_station(observed.stations[key], named[key], keys[key], found, names) for key in active]
+        made = [*head, *stations, *flows]
+        return [*made, *_neighbours(title, made, links, found.others)]
+
+    def scenario(found: Calibrated) -> Scenario:
+        return Scenario.from_settings(_settings(title, tables(found)))
+
+    found_by_runs = calibrated(scenario, _readings(observed, {key: named[key] for key in active}))
+    remarks = (*observed.remarks, *_idle(observed, active, names), *found_by_runs.missed)
+    return Document(title, tuple(observed.files), tuple(tables(found_by_runs)), remarks)
+
+
+def _station(station: Station, name: str, keys: Keys, found: Calibrated, names: Names) -> Table:
+    own = {"name": _name(name), **keys}
+    error = found.errors.get(name)
+    if error:
+        what = "retries in excess of the collisions in this scenario"
+        own["frame_error_rate"] = assumed(dict.fromkeys(("data_down", "data_up"), loads.significant(error)), what)
+    about = _about(station, names)
+    if name in found.within and not error:
+        about += f", as by collisions alone within {found.within[name]:.2g}"
+    return Table("[[stations]]", own, about)
+
+
+def _readings(observed: Observed, active: Mapping[str, str]) -> Readings:
+    """What runs of the scenario are compared with. `active` has the names of stations by their keys."""
+    shares = {}
+    for key, name in active.items():
+        counters = observed.stations[key].counters
+        retries = loads.retries(counters)
+        if retries is not None:
+            shares[name] = Share(retries, counters.elapsed_s.value if counters.elapsed_s else math.inf)
+    survey = observed.survey
+    counted = any(each.counters.up_airtime_us for each in observed.stations.values())
+    if survey and survey.active_ms and survey.busy_ms and survey.active_ms.value:
+        active_ms = survey.active_ms.value
+        received = survey.receive_ms.value / active_ms if survey.receive_ms else 0.0
+        up = loads.airtime(observed, ("up",)) if counted else received
+        down = survey.transmit_ms.value / active_ms if survey.transmit_ms else loads.airtime(observed, ("down",))
+        shares[NEIGHBOURS] = Share(survey.busy_ms.value / active_ms - up - down, active_ms / 1000)
+    return Readings(shares, received=not counted)
 
 
 def _flows(
@@ -226,21 +255,9 @@ def _about(station: Station, names: Names) -> str:
     return ", ".join(parts)
 
 
-def _neighbours(observed: Observed, title: str, tables: list[Table], links: Links, colliding: float) -> list[Table]:
-    """A station that uses the share of the time that neither the access point, nor its stations, nor collisions use.
-
-    The stations' airtime is that of frames that were received. Collisions take the share `colliding`.
-    """
-    survey = observed.survey
-    if not survey or not survey.active_ms or not survey.busy_ms or not survey.active_ms.value:
-        return []
-    active = survey.active_ms.value
-    counted = any(each.counters.up_airtime_us for each in observed.stations.values())
-    received = survey.receive_ms.value / active if survey.receive_ms else 0.0
-    own_up = loads.airtime(observed, ("up",)) + colliding if counted else received
-    own_down = survey.transmit_ms.value / active if survey.transmit_ms else loads.airtime(observed, ("down",))
-    share = min(survey.busy_ms.value / active - own_up - own_down, 1.0)
-    if share < LEAST_SHARE:
+def _neighbours(title: str, tables: list[Table], links: Links, share: float) -> list[Table]:
+    """A station that uses this share of the time; none without a share."""
+    if not share:
         return []
     what = f"{share * 100:.0f} % of the time is busy and neither sent nor received here"
     keys: Keys = {"name": _name(NEIGHBOURS)}

@@ -1,0 +1,148 @@
+"""Frame error rates and the load of other networks, so that the scenario shows the retries and the busy time that were read.
+
+Retries are due to collisions and to errors, and busy time to this network, its collisions and others. Counters have only the sums. So the scenario runs,
+its counters are taken as those of the access point were, and what is unknown is corrected until both agree:
+
+1. Without errors and other networks, n seeds of d seconds give each share a mean m and a standard deviation s.
+2. A share x that was read over T seconds agrees if x − m ≤ t s √(1/n + d/T): the prediction interval of one run of T seconds. Student's t is for 99 %
+   that all shares agree (Bonferroni), and s is at least the median of the stations', since few seeds may differ by less than the next ones. The data cannot
+   tell more, and nothing is assumed.
+3. Otherwise, since collisions and errors are independent, 1 − m = (1 − c)(1 − e) with the collisions c and the error rate e. With the same collisions, x
+   needs 1 − e' = (1 − e)(1 − x)/(1 − m). The time of others grows by x − m.
+4. The scenario runs with these values, which changes the collisions. Step 3 repeats until all shares that were corrected agree within `TOLERANCE`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import polars as pl
+
+from wifair.scenario.scenario import Scenario
+from wifair.stats import Values, prediction_half_width
+
+# Each run: time for TCP to find its shares, the measurement, and the number of seeds.
+WARMUP_S, DURATION_S, SEEDS = 3.0, 10.0, 12
+# Scenarios with more stations would take long.
+MOST_STATIONS = 200
+# The probability of errors, or of others, where there are none at all.
+CHANCE = 0.01
+# What was corrected agrees if it differs by at most this share of the transmissions or of the time, after so many corrections.
+TOLERANCE, CORRECTIONS = 0.01, 6
+# The lowest error rate that is assumed, and the highest: above, rate control would choose another rate.
+LEAST_ERRORS, MOST_ERRORS = 0.01, 0.5
+# The share of the time that others must use to appear, and the most that they may use.
+LEAST_OTHERS, MOST_OTHERS = 0.02, 0.9
+# The station that stands for other networks.
+NEIGHBOURS = "neighbours"
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share that was read over so many seconds."""
+
+    value: float
+    elapsed_s: float
+
+
+@dataclass(frozen=True)
+class Readings:
+    """What the scenario must show: by station, the share of the transmissions to it that were retries.
+
+    That of `NEIGHBOURS` is the share of the time that is busy, but neither transmit time nor airtime of the stations, so collisions are part of it. If `received`, it is
+    not the time received either, since the stations' airtime was not counted.
+    """
+
+    shares: Mapping[str, Share] = field(default_factory=dict)
+    received: bool = False
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """What is assumed: error rates by station, the share of the time of others. By station, how far retries may be from collisions by chance.
+
+    `missed` has what is not reproduced, in sentences.
+    """
+
+    errors: Mapping[str, float] = field(default_factory=dict)
+    others: float = 0.0
+    within: Mapping[str, float] = field(default_factory=dict)
+    missed: tuple[str, ...] = ()
+
+
+def calibrated(made: Callable[[Calibrated], Scenario], readings: Readings) -> Calibrated:
+    """What to assume for the scenarios of `made` to show the readings."""
+    if not readings.shares:
+        return Calibrated()
+    first = made(Calibrated())
+    if len(first.plan()["bss"]["stations"]) > MOST_STATIONS:
+        return Calibrated(missed=(f"more than {MOST_STATIONS} stations: retries are not told from collisions",))
+    present = shown(first, readings)
+    within = _within(readings, present)
+    least = {name: LEAST_OTHERS if name == NEIGHBOURS else LEAST_ERRORS for name in present}
+    wrong = [name for name, gap in _gaps(readings, present).items() if gap > max(within[name], least[name])]
+    found = Calibrated(within=within)
+    for _ in range(CORRECTIONS if wrong else 0):
+        found = _corrected(found, readings, present, wrong)
+        present = shown(made(found), readings)
+        if all(abs(_gaps(readings, present).get(name, 0.0)) <= TOLERANCE for name in wrong):
+            break
+    return replace(found, missed=tuple(_missed(readings, present, wrong)))
+
+
+def _within(readings: Readings, present: Mapping[str, Values]) -> dict[str, float]:
+    """By how much each share may differ from the mean by chance."""
+    typical = float(np.median([values.std(ddof=1) for values in present.values()])) if present else 0.0
+    level = 1 - CHANCE / max(len(present), 1)
+    return {
+        name: prediction_half_width(values, readings.shares[name].elapsed_s / DURATION_S, level, typical)
+        for name, values in present.items()
+    }
+
+
+def _corrected(found: Calibrated, readings: Readings, present: Mapping[str, Values], wrong: list[str]) -> Calibrated:
+    errors, others = dict(found.errors), found.others
+    for name, gap in _gaps(readings, present).items():
+        if name not in wrong:
+            continue
+        if name == NEIGHBOURS:
+            others = min(max(others + gap, 0.0), MOST_OTHERS)
+        else:
+            mean = float(present[name].mean())
+            received = (1 - errors.get(name, 0.0)) * (1 - mean - gap) / (1 - mean)
+            errors[name] = min(max(1 - received, 0.0), MOST_ERRORS)
+    return Calibrated({name: rate for name, rate in errors.items() if rate >= LEAST_ERRORS}, others, found.within)
+
+
+def _gaps(readings: Readings, present: Mapping[str, Values]) -> dict[str, float]:
+    """By how much what was read exceeds the means."""
+    return {name: readings.shares[name].value - float(values.mean()) for name, values in present.items()}
+
+
+def shown(scenario: Scenario, readings: Readings) -> dict[str, Values]:
+    """The shares of each seed, as the access point counts them; without those that fewer than two seeds have."""
+    run = {"run.warmup_s": WARMUP_S, "run.duration_s": DURATION_S, "run.record_transfers": False}
+    results = scenario.override(run).run(seeds=SEEDS)
+    stations = results.stations.filter(pl.col("station") != NEIGHBOURS)
+    delivered = pl.col("frames_delivered").cast(pl.Int64)
+    retries = (pl.col("mpdus").cast(pl.Int64) - delivered - pl.col("retry_lost").cast(pl.Int64)).clip(0)
+    down = stations.filter(pl.col("direction") == "down").with_columns(share=retries / (retries + delivered))
+    found = {name: down.filter(station=name)["share"] for name in readings.shares}
+    if NEIGHBOURS in found:
+        up = stations.filter(pl.col("direction") == "up").group_by("seed").agg(pl.col("airtime_share").sum())
+        own = pl.col("airtime_share") + pl.col("airtime_down_share") + pl.col("beacon_share")
+        others = 1 - pl.col("idle_share") - own - (pl.col("collision_share") if readings.received else 0)
+        found[NEIGHBOURS] = results.runs.join(up, on="seed").select(share=others)["share"]
+    arrays = {name: column.drop_nans().drop_nulls().to_numpy() for name, column in found.items()}
+    return {name: np.asarray(values, dtype=np.float64) for name, values in arrays.items() if len(values) > 1}
+
+
+def _missed(readings: Readings, present: Mapping[str, Values], wrong: list[str]) -> list[str]:
+    return [
+        f"{name}: {what} {readings.shares[name].value:.3g} was read, and the scenario has {readings.shares[name].value - gap:.3g}"
+        for name, gap in _gaps(readings, present).items()
+        if name in wrong and abs(gap) > TOLERANCE
+        for what in ["a share of the time of" if name == NEIGHBOURS else "a share of retries of"]
+    ]
