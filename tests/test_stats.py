@@ -15,6 +15,7 @@ from wifair.stats import (
     mser,
     p_value,
     paired_difference,
+    prediction_half_width,
     running_mean,
     seeds_needed,
     t_interval,
@@ -170,3 +171,16 @@ def test_mser_cuts_the_transient() -> None:
     assert mser([1.0, 2.0]) == 0
     rising = np.arange(100.0)
     assert mser(rising) == 50  # it never settles: the most that may be cut
+
+
+@pytest.mark.parametrize("runs", [0.5, 1.0, 8.0])
+def test_a_prediction_interval_covers_further_means(runs: float) -> None:
+    rng, trials = np.random.default_rng(5), 4000
+    covered = sum(
+        abs(rng.normal(3.0, 2.0 / math.sqrt(runs)) - values.mean()) <= prediction_half_width(values, runs, level=0.9)
+        for values in rng.normal(3.0, 2.0, (trials, 6))
+    )
+    assert covered / trials == pytest.approx(0.9, abs=0.02)
+    assert prediction_half_width([1.0, 1.0], 1.0, least_deviation=2.0) == pytest.approx(
+        2 * prediction_half_width([0.0, math.sqrt(2)], 1.0)
+    )
