@@ -19,6 +19,8 @@ mod deadlines;
 mod edca;
 mod edcaf;
 mod exchange;
+#[cfg(test)] // until a scenario can choose it
+mod field;
 mod link;
 mod mac;
 mod medium;

@@ -41,7 +41,7 @@ pub(crate) struct ContentionRules {
 impl ContentionRules {
     /// Number of possible values of a backoff.
     #[inline]
-    pub(super) fn slots(&self, cw: u16) -> u32 {
+    pub(crate) fn slots(&self, cw: u16) -> u32 {
         u32::from(cw) + u32::from(self.range == BackoffRange::Inclusive)
     }
 }

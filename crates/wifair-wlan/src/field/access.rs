@@ -1,0 +1,118 @@
+//! Channel access of one node of a field under DCF: its backoff counter and the origin that it counts from (`docs/medium.md`,
+//! sections 4, 5 and 16).
+
+use wifair_core::{Rng, Time};
+
+use crate::contention::{Access, ArrivalWithinIfs, ContentionRules};
+
+/// The backoff of one node. Its owner says when the medium is busy at the node.
+#[derive(Debug)]
+pub(super) struct Backoff {
+    rng: Rng,
+    access: Access,
+    cw: u16,
+    /// Remaining slots, as of the origin.
+    counter: u64,
+    /// The counter has reached zero without a frame to send.
+    has_expired: bool,
+    /// The frame is sent at the origin if the medium stays idle until then; otherwise it backs off.
+    waits_for_origin: bool,
+    /// A frame waits for access.
+    is_ready: bool,
+    origin: Time,
+}
+
+impl Backoff {
+    /// An expired counter.
+    pub(super) fn new(access: Access, rng: Rng) -> Backoff {
+        Backoff {
+            rng,
+            access,
+            cw: access.cw_min,
+            counter: 0,
+            has_expired: true,
+            waits_for_origin: false,
+            is_ready: false,
+            origin: Time::ZERO,
+        }
+    }
+
+    /// DIFS.
+    pub(super) fn ifs(&self) -> Time {
+        self.access.aifs
+    }
+
+    /// When the node transmits if the medium stays idle there.
+    pub(super) fn start(&self, rules: &ContentionRules) -> Time {
+        if self.is_ready { self.origin + rules.slot * self.counter } else { Time::MAX }
+    }
+
+    /// Counts from `origin` on, once the medium has become idle.
+    pub(super) fn set_origin(&mut self, origin: Time) {
+        self.origin = origin;
+    }
+
+    /// The frame is transmitted.
+    pub(super) fn begin(&mut self) {
+        self.is_ready = false;
+        self.waits_for_origin = false;
+    }
+
+    /// The medium, idle so far, becomes busy at the node (section 4).
+    pub(super) fn freeze(&mut self, rules: &ContentionRules, now: Time) {
+        if std::mem::take(&mut self.waits_for_origin) {
+            self.draw(rules);
+        } else if now >= self.origin {
+            let passed = (now - self.origin) / rules.slot;
+            self.has_expired |= !self.is_ready && self.counter <= passed;
+            self.counter = self.counter.saturating_sub(passed);
+        }
+    }
+
+    /// A packet arrives at the free MAC (section 5). The medium may be busy at the node: physically, or for another reason.
+    pub(super) fn arrive(
+        &mut self,
+        rules: &ContentionRules,
+        is_physically_busy: bool,
+        is_busy: bool,
+        now: Time,
+    ) {
+        self.is_ready = true;
+        let counted = || !is_physically_busy && self.origin + rules.slot * self.counter <= now;
+        if !self.has_expired && !counted() {
+            return;
+        }
+        if is_busy {
+            return self.draw(rules);
+        }
+        self.counter = 0;
+        self.has_expired = false;
+        let within_ifs = now < self.origin;
+        let backs_off = match within_ifs {
+            true => rules.arrival_within_ifs == ArrivalWithinIfs::Backoff,
+            false => !rules.immediate_access,
+        };
+        if !within_ifs {
+            self.origin = if backs_off { now + self.ifs() } else { now };
+        }
+        self.waits_for_origin = !backs_off;
+        if backs_off {
+            self.draw(rules);
+        }
+    }
+
+    /// The outcome of the last transmission is known: sets the CW, draws, and contends if there is `more` to send.
+    pub(super) fn go_on(&mut self, rules: &ContentionRules, resets_window: bool, more: bool) {
+        self.cw = match resets_window {
+            true => self.access.cw_min,
+            false => (2 * self.cw + 1).min(self.access.cw_max),
+        };
+        self.draw(rules);
+        self.is_ready = more;
+    }
+
+    fn draw(&mut self, rules: &ContentionRules) {
+        self.counter = u64::from(self.rng.below(rules.slots(self.cw)));
+        self.has_expired = false;
+    }
+}

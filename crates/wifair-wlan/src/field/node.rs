@@ -1,0 +1,182 @@
+//! One node of a field: what it receives, senses, owes and waits for (`docs/medium.md`, section 16).
+
+use wifair_core::{Rng, Time};
+
+use super::FieldRules;
+use super::access::Backoff;
+use super::frame::{Frame, FrameId, Outgoing};
+use super::power::{Power, SinrThreshold};
+use crate::contention::Access;
+
+/// A frame that the node receives.
+#[derive(Clone, Copy, Debug)]
+struct Lock {
+    frame: FrameId,
+    power: Power,
+    noise: Power,
+    threshold: SinrThreshold,
+    is_intact: bool,
+}
+
+/// A response that the sender of a frame waits for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wait {
+    pub until: Time,
+    /// A CTS has come.
+    pub has_cts: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct FieldNode {
+    pub backoff: Backoff,
+    /// Sum of the powers of the frames of others on the air.
+    energy: Power,
+    lock: Option<Lock>,
+    /// The frame that the node transmits.
+    sends: Option<FrameId>,
+    is_physically_busy: bool,
+    /// In the physically busy period: whether it has transmitted, and whether its energy has reached the threshold.
+    has_sent: bool,
+    was_loud: bool,
+    /// End of the last frame that it was locked to, and whether that was decoded.
+    last_lock: (Time, bool),
+    /// End of the NAV.
+    nav: Option<Time>,
+    /// What it sends or has sent, until the outcome is known.
+    pub exchange: Option<Outgoing>,
+    pub waits: Option<Wait>,
+    /// What it transmits a SIFS after what it has decoded, and when.
+    pub owes: Option<(Time, Frame)>,
+}
+
+impl FieldNode {
+    /// A node that hears nothing.
+    pub(super) fn new(access: Access, rng: Rng) -> FieldNode {
+        FieldNode {
+            backoff: Backoff::new(access, rng),
+            energy: Power::ZERO,
+            lock: None,
+            sends: None,
+            is_physically_busy: false,
+            has_sent: false,
+            was_loud: false,
+            last_lock: (Time::MAX, true),
+            nav: None,
+            exchange: None,
+            waits: None,
+            owes: None,
+        }
+    }
+
+    /// When the node next does something by itself.
+    pub(super) fn due(&self, rules: &FieldRules) -> Time {
+        let owed = self.owes.as_ref().map_or(Time::MAX, |(at, _)| *at);
+        let timeout = self.waits.map_or(Time::MAX, |wait| wait.until);
+        owed.min(timeout).min(self.access(rules))
+    }
+
+    /// When it wins access if the medium stays idle.
+    pub(super) fn access(&self, rules: &FieldRules) -> Time {
+        if self.is_physically_busy { Time::MAX } else { self.backoff.start(&rules.contention) }
+    }
+
+    /// Whether its NAV is set at `now`.
+    pub(super) fn has_nav(&self, now: Time) -> bool {
+        self.nav.is_some_and(|end| now <= end)
+    }
+
+    /// Sets its NAV, unless it ends later already.
+    pub(super) fn set_nav(&mut self, until: Time) {
+        self.nav = self.nav.max(Some(until));
+    }
+
+    /// The frame that it is locked to.
+    pub(super) fn locked_to(&self) -> Option<FrameId> {
+        self.lock.map(|lock| lock.frame)
+    }
+
+    /// A packet arrives at its free MAC.
+    pub(super) fn arrive(&mut self, rules: &FieldRules, now: Time) {
+        let is_busy =
+            self.is_physically_busy || self.has_nav(now) || self.owes.is_some() || self.waits.is_some();
+        self.backoff.arrive(&rules.contention, self.is_physically_busy, is_busy, now);
+    }
+
+    /// It starts to transmit, and receives nothing any more.
+    pub(super) fn send(&mut self, frame: FrameId, rules: &FieldRules, now: Time) {
+        self.become_busy(rules, now);
+        self.sends = Some(frame);
+        self.lock = None;
+        self.has_sent = true;
+    }
+
+    /// Its own frame ends.
+    pub(super) fn end_sending(&mut self) {
+        self.sends = None;
+    }
+
+    /// A frame of another node starts.
+    pub(super) fn add(&mut self, power: Power) {
+        self.energy += power;
+    }
+
+    /// A frame of another node ends. If the node was locked to it: whether it is decoded.
+    pub(super) fn remove(&mut self, frame: FrameId, power: Power, now: Time) -> Option<bool> {
+        self.energy -= power;
+        let lock = self.lock.take_if(|lock| lock.frame == frame)?;
+        self.last_lock = (now, lock.is_intact);
+        Some(lock.is_intact)
+    }
+
+    /// After all starts of an instant: locks to the frame of `power`, the strongest of them, if it can be detected.
+    pub(super) fn detect(&mut self, frame: FrameId, power: Power, on_air: &Frame, rules: &FieldRules) {
+        let is_free = self.lock.is_none() && self.sends.is_none();
+        let interference = self.energy - power;
+        if is_free
+            && power >= rules.preamble_detection
+            && rules.preamble.is_reached(power, on_air.noise, interference)
+        {
+            let (noise, threshold) = (on_air.noise, on_air.threshold);
+            self.lock = Some(Lock { frame, power, noise, threshold, is_intact: true });
+        }
+    }
+
+    /// After all starts of an instant: whether the locked frame survives, and whether the medium becomes physically busy.
+    pub(super) fn sense(&mut self, rules: &FieldRules, now: Time) {
+        if let Some(lock) = &mut self.lock {
+            let interference = self.energy - lock.power;
+            lock.is_intact &= lock.threshold.is_reached(lock.power, lock.noise, interference);
+        }
+        let is_loud = self.energy >= rules.energy_detection;
+        if is_loud || self.lock.is_some() {
+            self.become_busy(rules, now);
+        }
+        self.was_loud |= is_loud;
+    }
+
+    fn become_busy(&mut self, rules: &FieldRules, now: Time) {
+        if !self.is_physically_busy {
+            self.is_physically_busy = true;
+            self.has_sent = false;
+            self.was_loud = false;
+            self.backoff.freeze(&rules.contention, now);
+        }
+    }
+
+    /// After all ends of an instant: whether the medium becomes physically idle, and from when the node counts.
+    pub(super) fn review(&mut self, rules: &FieldRules, now: Time) {
+        let is_busy = self.sends.is_some() || self.lock.is_some() || self.energy >= rules.energy_detection;
+        if is_busy || !self.is_physically_busy {
+            return;
+        }
+        self.is_physically_busy = false;
+        let is_undecoded = match self.last_lock {
+            (end, is_decoded) if end == now => !is_decoded,
+            _ => self.was_loud && rules.eifs_after_energy,
+        };
+        let lead = if is_undecoded && !self.has_sent { rules.eifs_lead } else { Time::ZERO };
+        let nav = self.nav.unwrap_or_default();
+        let timeout = self.waits.map_or(Time::ZERO, |wait| wait.until);
+        self.backoff.set_origin((now + lead).max(nav).max(timeout) + self.backoff.ifs());
+    }
+}

@@ -1,0 +1,102 @@
+//! Powers as integers: sums are exact in any order, and an idle receiver has exactly zero (`docs/medium.md`, section 16).
+
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Sub, SubAssign};
+
+use crate::phy::Mode;
+
+/// SINR, in dB, at which a preamble is detected.
+const PREAMBLE_SINR_DB: f64 = 4.0;
+
+/// A received power, in units of 10⁻²⁰ W.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Power(u64);
+
+impl Power {
+    pub(crate) const ZERO: Power = Power(0);
+
+    /// The power of `dbm`, to the nearest unit.
+    pub(crate) fn from_dbm(dbm: f64) -> Power {
+        Power(libm::round(libm::pow(10.0, dbm / 10.0 + 17.0)) as u64)
+    }
+}
+
+impl Add for Power {
+    type Output = Power;
+
+    fn add(self, other: Power) -> Power {
+        Power(self.0 + other.0)
+    }
+}
+
+impl Sub for Power {
+    type Output = Power;
+
+    fn sub(self, other: Power) -> Power {
+        Power(self.0 - other.0)
+    }
+}
+
+impl AddAssign for Power {
+    fn add_assign(&mut self, other: Power) {
+        *self = *self + other;
+    }
+}
+
+impl SubAssign for Power {
+    fn sub_assign(&mut self, other: Power) {
+        *self = *self - other;
+    }
+}
+
+impl Sum for Power {
+    fn sum<I: Iterator<Item = Power>>(powers: I) -> Power {
+        powers.fold(Power::ZERO, Power::add)
+    }
+}
+
+/// A signal-to-interference-and-noise ratio (SINR) that a signal must have, in 1/65,536.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SinrThreshold(u64);
+
+impl SinrThreshold {
+    fn from_db(db: f64) -> SinrThreshold {
+        SinrThreshold(libm::round(65_536.0 * libm::pow(10.0, db / 10.0)) as u64)
+    }
+
+    /// At which a preamble is detected.
+    pub(crate) fn of_preamble() -> SinrThreshold {
+        SinrThreshold::from_db(PREAMBLE_SINR_DB)
+    }
+
+    /// At which a PSDU in `mode`, of OFDM or later, is decoded: from the receiver sensitivity of 17.3.10.2 and later clauses.
+    pub(crate) fn of_mode(mode: &Mode) -> SinrThreshold {
+        let modulation = mode.modulation();
+        let code = modulation.code;
+        let db = match (modulation.bits, code.data, code.coded) {
+            (1, 1, 2) => 4.0,
+            (1, 3, 4) => 5.0,
+            (2, 1, 2) => 7.0,
+            (2, 3, 4) => 9.0,
+            (4, 1, 2) => 12.0,
+            (4, 3, 4) => 16.0,
+            (6, 2, 3) => 20.0,
+            (6, 3, 4) => 21.0,
+            (6, 5, 6) => 22.0,
+            (8, 3, 4) => 27.0,
+            (8, 5, 6) => 29.0,
+            (10, 3, 4) => 32.0,
+            (10, 5, 6) => 34.0,
+            (12, 3, 4) => 37.0,
+            (12, 5, 6) => 40.0,
+            other => unreachable!("no PHY has {other:?}"),
+        };
+        SinrThreshold::from_db(db)
+    }
+
+    /// Whether a `signal` with so much `noise` and `interference` reaches the threshold.
+    pub(crate) fn is_reached(self, signal: Power, noise: Power, interference: Power) -> bool {
+        let disturbance = u128::from(noise.0) + u128::from(interference.0);
+        u128::from(signal.0) << 16 >= u128::from(self.0) * disturbance
+    }
+}

@@ -1,0 +1,385 @@
+//! The field against the shared medium, and against closed forms.
+
+use std::collections::VecDeque;
+
+use proptest::prelude::*;
+use wifair_core::{FiveTuple, Packet, Rng, SackBlocks, StationId, TCP, TcpFlags, Time};
+
+use super::{Field, FieldEvent, FieldRules, Outgoing, Power};
+use crate::bss::{Bss, Output};
+use crate::contention::{Access, ArrivalWithinIfs, BackoffRange, ContentionRules};
+use crate::mac::Mac;
+use crate::node::Node;
+use crate::phy::timing::BssTiming;
+use crate::phy::{Modes, PhySpec, StationPhy};
+use crate::ppdu::Ppdu;
+use crate::spec::{BssSpec, StationSpec};
+
+/// Power at which the nodes of these tests hear each other: 53 dB above the noise.
+const LOUD_DBM: f64 = -40.0;
+const NOISE_DBM: f64 = -93.6;
+
+/// A packet in a queue of [`Run`].
+#[derive(Clone, Copy)]
+struct Queued {
+    to: usize,
+    ip_bytes: u32,
+}
+
+/// A field whose nodes have a queue of packets each.
+struct Run {
+    field: Field,
+    phy: BssTiming,
+    mac: Mac,
+    modes: Modes,
+    mbps: f64,
+    queues: Vec<VecDeque<Queued>>,
+    /// By node: failures without and with a CTS of the packet in service.
+    retries: Vec<[u32; 2]>,
+    events: Vec<FieldEvent>,
+    starts: Vec<(Time, usize)>,
+    received: Vec<(Time, usize)>,
+    lost: u32,
+}
+
+impl Run {
+    /// As `spec` has it, with `rows` in place of "everybody hears everybody" and these bounds of CW, if given.
+    fn new(spec: &BssSpec, seed: u64, labels: &[String], rows: Vec<Vec<(usize, Power)>>) -> Run {
+        let phy = BssTiming::with(&spec.phy, false, "phy").unwrap();
+        let mac = Mac::new(&spec.mac, &phy, "mac").unwrap();
+        let modes = spec.phy.modes(&StationPhy::default(), "phy").unwrap();
+        let modes = modes.map(|on_air| phy.in_bss(on_air, mac.rts_threshold));
+        let contention = ContentionRules {
+            slot: phy.slot,
+            range: spec.mac.backoff_range,
+            immediate_access: spec.mac.immediate_access,
+            arrival_within_ifs: spec.mac.arrival_within_ifs,
+            at_boundaries: false,
+        };
+        let rules = FieldRules::new(contention, &phy, &mac, true, NOISE_DBM);
+        let access = Access { cw_min: phy.cw_min, cw_max: phy.cw_max, aifs: phy.difs };
+        let contenders = labels.iter().map(|label| (access, Rng::stream(seed, label, "backoff")));
+        Run {
+            field: Field::new(rules, phy.clone(), &mac, contenders, rows),
+            phy,
+            mac,
+            modes,
+            mbps: spec.stations[0].rate_mbps.unwrap(),
+            queues: labels.iter().map(|_| VecDeque::new()).collect(),
+            retries: vec![[0; 2]; labels.len()],
+            events: Vec::new(),
+            starts: Vec::new(),
+            received: Vec::new(),
+            lost: 0,
+        }
+    }
+
+    fn offer(&mut self, from: usize, packet: Queued, now: Time) {
+        self.queues[from].push_back(packet);
+        if self.queues[from].len() == 1 {
+            self.field.arrive(from, now);
+        }
+    }
+
+    fn advance(&mut self) {
+        let now = self.field.due();
+        let on_air = self.modes.on_air(self.modes.rate_index(self.mbps, "rate").unwrap());
+        let (queues, phy) = (&self.queues, &self.phy);
+        let outgoing = |node: usize| {
+            let Queued { to, ip_bytes } = queues[node][0];
+            Outgoing { to, ppdu: Ppdu::of_frame(&on_air, phy.psdu_bytes(ip_bytes)) }
+        };
+        let mut events = std::mem::take(&mut self.events);
+        self.field.advance(now, outgoing, &mut events);
+        for event in events.drain(..) {
+            match event {
+                FieldEvent::Started(node) => self.starts.push((now, node)),
+                FieldEvent::Received(node) => self.received.push((now, node)),
+                FieldEvent::Acknowledged(node) => self.finish(node),
+                FieldEvent::Failed { node, has_cts } => {
+                    let [short, long] = &mut self.retries[node];
+                    let is_lost = match has_cts {
+                        true => {
+                            *short = 0;
+                            *long += 1;
+                            *long >= self.mac.retry_limit_long
+                        }
+                        false => {
+                            *short += 1;
+                            *short >= self.mac.retry_limit_short
+                        }
+                    };
+                    self.lost += u32::from(is_lost);
+                    match is_lost {
+                        true => self.finish(node),
+                        false => self.field.go_on(node, false, true),
+                    }
+                }
+            }
+        }
+        self.events = events;
+    }
+
+    /// The packet in service leaves.
+    fn finish(&mut self, node: usize) {
+        self.retries[node] = [0; 2];
+        self.queues[node].pop_front();
+        self.field.go_on(node, true, !self.queues[node].is_empty());
+    }
+
+    fn run_before(&mut self, limit: Time) {
+        while self.field.due() < limit {
+            self.advance();
+        }
+    }
+}
+
+/// All of `n` nodes hear each other equally well.
+fn everybody(n: usize) -> Vec<Vec<(usize, Power)>> {
+    let loud = Power::from_dbm(LOUD_DBM);
+    (0..n).map(|from| (0..n).filter(|to| *to != from).map(|to| (to, loud)).collect()).collect()
+}
+
+/// Pairs that hear each other.
+fn pairs(n: usize, pairs: &[(usize, usize)]) -> Vec<Vec<(usize, Power)>> {
+    let hear = |a, b| pairs.contains(&(a, b)) || pairs.contains(&(b, a));
+    let loud = Power::from_dbm(LOUD_DBM);
+    (0..n).map(|from| (0..n).filter(|to| hear(from, *to)).map(|to| (to, loud)).collect()).collect()
+}
+
+fn labels(stations: usize) -> Vec<String> {
+    std::iter::once("ap".into()).chain((0..stations).map(|i| format!("sta-{i}"))).collect()
+}
+
+/// 802.11a.
+fn spec(stations: usize, mbps: f64) -> BssSpec {
+    let stations = (0..stations).map(|i| StationSpec::new(format!("sta-{i}"), mbps)).collect();
+    let phy: PhySpec = serde_json::from_value(serde_json::json!({"name": "802.11a"})).unwrap();
+    BssSpec { phy, ..BssSpec::new(stations) }
+}
+
+fn packet(seq: u32, ip_bytes: u32) -> Packet {
+    Packet {
+        connection: Default::default(),
+        tuple: FiveTuple {
+            source: 1,
+            destination: 2,
+            source_port: 1_000,
+            destination_port: 80,
+            protocol: TCP,
+        },
+        seq,
+        ack: 0,
+        window_bytes: 65_535,
+        payload_bytes: ip_bytes - 40,
+        header_bytes: 40,
+        flags: TcpFlags::ACK,
+        ds_field: 0,
+        sack: SackBlocks::NONE,
+    }
+}
+
+/// A packet that arrives at a node: when, in ns, from which node; the AP's go to that station.
+type Arrival = (u64, usize, usize, u32);
+
+/// Starts and receptions on the shared medium.
+fn shared(spec: &BssSpec, seed: u64, arrivals: &[Arrival]) -> [Vec<(Time, usize)>; 2] {
+    let mut bss = Bss::new(spec, seed).unwrap();
+    let (mut starts, mut received) = (Vec::new(), Vec::new());
+    let mut run = |bss: &mut Bss, limit: Time| {
+        let mut began = |bss: &Bss| {
+            let now = bss.transmissions().map(|ppdu| (ppdu.begins, ppdu.from.index()));
+            let before = starts.len();
+            starts.extend(now);
+            starts[before..].sort_unstable();
+        };
+        while let Some((at, output)) = bss.advance_watched(limit, &mut began) {
+            if let Output::Delivery(delivery) = output {
+                // Of an uplink packet the number says which station has sent it.
+                let from = if delivery.to == Node::Ap { delivery.packet.seq as usize } else { 0 };
+                received.push((at, from));
+            }
+        }
+    };
+    for &(ns, from, station, bytes) in arrivals {
+        let now = Time::from_ns(ns);
+        run(&mut bss, now);
+        match Node::at(from) {
+            Node::Ap => bss.send_down(StationId(station as u16), &packet(0, bytes), now),
+            Node::Station(station) => bss.send_up(station, &packet(from as u32, bytes), now),
+        }
+    }
+    run(&mut bss, Time::MAX);
+    [starts, received]
+}
+
+fn field(spec: &BssSpec, seed: u64, arrivals: &[Arrival]) -> [Vec<(Time, usize)>; 2] {
+    let nodes = spec.stations.len() + 1;
+    let mut run = Run::new(spec, seed, &labels(nodes - 1), everybody(nodes));
+    for &(ns, from, station, ip_bytes) in arrivals {
+        let now = Time::from_ns(ns);
+        run.run_before(now);
+        let to = if from == 0 { station + 1 } else { 0 };
+        run.offer(from, Queued { to, ip_bytes }, now);
+    }
+    run.run_before(Time::MAX);
+    [run.starts, run.received]
+}
+
+fn arrivals(stations: usize) -> impl Strategy<Value = Vec<Arrival>> {
+    // Multiples of a microsecond, so that arrivals meet starts, ends and slot boundaries, and others.
+    let at = prop_oneof![0_u64..4_000_000, (0_u64..4_000).prop_map(|us| us * 1_000), Just(0)];
+    let one = (at, 0..=stations, 0..stations, 40_u32..=1_500);
+    prop::collection::vec(one, 1..40).prop_map(|mut arrivals| {
+        arrivals.sort();
+        arrivals
+    })
+}
+
+fn plan() -> impl Strategy<Value = (BssSpec, Vec<Arrival>)> {
+    let keys = (any::<[bool; 6]>(), 40_u32..=1_600, 0_usize..4, 1_u32..=7);
+    (1_usize..=6, keys).prop_flat_map(|(stations, (flags, threshold, rate, limit))| {
+        let mut spec = spec(stations, [6.0, 12.0, 24.0, 54.0][rate]);
+        let [immediate, within, exclusive, rts, eifs, longer] = flags;
+        spec.mac.immediate_access = immediate;
+        spec.mac.retry_limit_short = limit;
+        spec.mac.eifs = eifs;
+        if within {
+            spec.mac.arrival_within_ifs = ArrivalWithinIfs::Backoff;
+        }
+        if exclusive {
+            spec.mac.backoff_range = BackoffRange::Exclusive;
+        }
+        if rts {
+            spec.mac.rts_threshold_bytes = Some(threshold);
+        }
+        if longer {
+            spec.mac.ack_timeout_us = Some(400.0);
+        }
+        (Just(spec), arrivals(stations))
+    })
+}
+
+/// Number of random plans.
+fn cases() -> u32 {
+    if std::env::var_os("WIFAIR_VALIDATE").is_some() { 20_000 } else { 1_000 }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
+
+    /// Everybody hears everybody equally well: the shared medium's trajectory, to the nanosecond.
+    #[test]
+    fn a_field_of_equals_is_the_shared_medium((spec, arrivals) in plan(), seed in any::<u64>()) {
+        let [shared_starts, shared_received] = shared(&spec, seed, &arrivals);
+        let [field_starts, field_received] = field(&spec, seed, &arrivals);
+        prop_assert_eq!(shared_starts, field_starts);
+        prop_assert_eq!(shared_received, field_received);
+    }
+}
+
+/// Probability that two uniform draws from `w` values differ by at most `k`.
+fn within(w: u32, k: u32) -> f64 {
+    f64::from(w * (2 * k + 1) - k * (k + 1)) / f64::from(w * w)
+}
+
+/// Share of runs in which two stations that do not hear each other overlap in their first attempts: the second starts before
+/// it could sense the answer to the first.
+fn overlaps(spec: &BssSpec, with_rts: bool) -> f64 {
+    const RUNS: u64 = 60_000;
+    let mut overlapping = 0_u32;
+    for seed in 0..RUNS {
+        let mut run = Run::new(spec, seed, &labels(2), pairs(3, &[(0, 1), (0, 2)]));
+        for node in [1, 2] {
+            run.offer(node, Queued { to: 0, ip_bytes: 1_500 }, Time::ZERO);
+        }
+        while run.starts.len() < 2 {
+            run.advance();
+        }
+        let on_air = run.modes.on_air(run.modes.rate_index(run.mbps, "rate").unwrap());
+        let first = match with_rts {
+            true => run.phy.control(&on_air).rts.duration,
+            false => Ppdu::of_frame(&on_air, run.phy.psdu_bytes(1_500)).airtime,
+        };
+        let [(a, first_node), (b, second_node)] = [run.starts[0], run.starts[1]];
+        overlapping += u32::from(first_node != second_node && b - a <= first + run.phy.sifs);
+    }
+    f64::from(overlapping) / RUNS as f64
+}
+
+#[test]
+fn a_hidden_pair_overlaps_as_often_as_its_backoffs_are_close() {
+    // An RTS at 24 Mbps lasts 28 µs, at 6 Mbps 52 µs; with the SIFS up to 4 and 7 slots of 9 µs.
+    for (mbps, slots) in [(24.0, 4), (6.0, 7)] {
+        let mut spec = spec(2, mbps);
+        spec.mac.rts_threshold_bytes = Some(0);
+        spec.mac.immediate_access = false;
+        spec.phy = serde_json::from_value(serde_json::json!({"name": "802.11a", "control_rate_mbps": mbps}))
+            .unwrap();
+        let (expected, measured) = (within(16, slots), overlaps(&spec, true));
+        println!("RTS at {mbps} Mbps: {measured:.4}, closed form {expected:.4}");
+        assert!((measured / expected - 1.0).abs() < 0.01, "{mbps} Mbps: {measured} instead of {expected}");
+    }
+    // A frame without RTS lasts longer than all backoffs.
+    let mut spec = spec(2, 24.0);
+    spec.mac.immediate_access = false;
+    assert_eq!(overlaps(&spec, false), 1.0);
+}
+
+/// Successful exchanges per sender of a line of three flows: nodes 1, 3, 5 send to 0, 2, 4. Only neighbours among the senders
+/// hear each other.
+fn line_of_three(cw: u16, exchanges: usize) -> ([f64; 3], Time) {
+    let mut spec = spec(5, 6.0);
+    spec.mac.eifs = false;
+    spec.mac.retry_limit_short = 1_000_000;
+    spec.phy =
+        serde_json::from_value(serde_json::json!({"name": "802.11a", "cw_min": cw, "cw_max": cw})).unwrap();
+    let rows = pairs(6, &[(1, 0), (3, 2), (5, 4), (1, 3), (3, 5)]);
+    let mut run = Run::new(&spec, 1, &labels(5), rows);
+    for node in [1, 3, 5] {
+        for _ in 0..exchanges {
+            run.offer(node, Queued { to: node - 1, ip_bytes: 4_000 }, Time::ZERO);
+        }
+    }
+    while run.received.len() < exchanges {
+        run.advance();
+    }
+    let of = |node| run.received.iter().filter(|(_, from)| *from == node).count() as f64;
+    ([1, 3, 5].map(of), run.field.due())
+}
+
+#[test]
+fn a_line_of_three_has_the_shares_of_its_conflict_graph() {
+    // Boorstyn and others 1987: the share of a flow is the sum over the independent sets that contain it of θ^|S|, over the sum
+    // over all. θ is the ratio of an exchange to DIFS and mean backoff.
+    let ([left, middle, right], end) = line_of_three(1_023, 60_000);
+    let spec = spec(5, 6.0);
+    let phy = BssTiming::with(&spec.phy, false, "phy").unwrap();
+    let modes = spec.phy.modes(&StationPhy::default(), "phy").unwrap();
+    let modes = modes.map(|on_air| phy.in_bss(on_air, u32::MAX));
+    let on_air = modes.on_air(modes.rate_index(6.0, "rate").unwrap());
+    let ppdu = Ppdu::of_frame(&on_air, phy.psdu_bytes(4_000));
+    let exchange = (ppdu.airtime + ppdu.response).as_secs_f64();
+    let theta = exchange / (phy.difs.as_secs_f64() + 511.5 * phy.slot.as_secs_f64());
+    let all = 1.0 + 3.0 * theta + theta * theta;
+    let (outer, inner) = ((theta + theta * theta) / all, theta / all);
+    let share = |count: f64| count * exchange / end.as_secs_f64();
+    println!(
+        "θ {theta:.3}: {:.4} {:.4} {:.4}, product form {outer:.4} {inner:.4}",
+        share(left),
+        share(middle),
+        share(right)
+    );
+    for (count, expected) in [(left, outer), (middle, inner), (right, outer)] {
+        let measured = share(count);
+        assert!((measured / expected - 1.0).abs() < 0.02, "{measured} instead of {expected}");
+    }
+}
+
+#[test]
+fn the_flow_in_the_middle_starves() {
+    let ([left, middle, right], _) = line_of_three(15, 20_000);
+    println!("{left} {middle} {right}");
+    assert!(middle < 0.1 * left.min(right), "{middle} of {left} and {right}");
+    assert!((left / right - 1.0).abs() < 0.05, "{left} and {right}");
+}
