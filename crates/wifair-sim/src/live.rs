@@ -239,6 +239,10 @@ impl LiveNetwork {
     /// # Errors
     /// Fails if the plan cannot be run.
     pub fn new(plan: Plan, seed: u64) -> Result<LiveNetwork, SpecError> {
+        if plan.bss.field.is_some() {
+            let allowed = "no such table in a live session, whose strip shows frames that all nodes hear";
+            return Err(SpecError::new("bss.field", "this table", allowed));
+        }
         let watch = Watch {
             fingerprint: Fingerprint::new(),
             recording: false,

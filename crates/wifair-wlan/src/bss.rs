@@ -11,6 +11,7 @@ pub(crate) mod air;
 mod build;
 mod change;
 mod exchanges;
+mod field;
 mod frames;
 mod live;
 #[cfg(test)]
@@ -19,6 +20,7 @@ mod metering_tests;
 use wifair_core::{FlowId, Packet, StationId, Time};
 use wifair_queue::TxCompletion;
 
+use self::exchanges::field::InField;
 use self::exchanges::{Event, Exchanges};
 use crate::channel::ChannelRecipe;
 use crate::deadlines::{Due, LinkRateChange};
@@ -106,8 +108,12 @@ impl Bss {
                     self.exchanges.end(now);
                     None
                 }
-                Phase::Data => self.exchanges.deliver(now),
+                Phase::Data => {
+                    let exchange = self.exchanges.medium.pass_data();
+                    self.exchanges.deliver(exchange, now)
+                }
                 Phase::Collision | Phase::Captured | Phase::Beacon => self.exchanges.pass_collision(now),
+                Phase::Field => self.pass_field(now, &mut |_| ()),
             }
         };
         event.map(|event| self.output(event))
@@ -164,16 +170,31 @@ impl Bss {
             }
             if self.exchanges.medium.phase() == Phase::Data {
                 let now = self.enter(limit)?;
-                if let Some(event) = self.exchanges.deliver(now) {
+                let exchange = self.exchanges.medium.pass_data();
+                if let Some(event) = self.exchanges.deliver(exchange, now) {
                     return Some(event);
                 }
             } else if self.exchanges.medium.is_unusual() {
                 let now = self.enter(limit)?;
-                if let Some(event) = self.exchanges.pass_collision(now) {
+                let event = match self.exchanges.medium.phase() {
+                    Phase::Field => self.pass_field(now, began),
+                    _ => self.exchanges.pass_collision(now),
+                };
+                if let Some(event) = event {
                     return Some(event);
                 }
             }
         }
+    }
+
+    /// Handles what is due in a field; `began` is called when the outcome of an exchange is known.
+    #[cold]
+    #[inline(never)]
+    fn pass_field(&mut self, now: Time, began: &mut dyn FnMut(&Bss)) -> Option<Event> {
+        if InField::of(&mut self.exchanges)?.reach_outcome(now) {
+            began(self);
+        }
+        InField::of(&mut self.exchanges)?.pass(now)
     }
 
     /// Moves to the medium's next event, if it comes before `limit` and the next deadline.

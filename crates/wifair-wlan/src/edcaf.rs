@@ -225,6 +225,11 @@ impl Edcaf {
         self.cost.airtime += airtime;
     }
 
+    /// Adds time for which the transmission just counted occupies the medium, where that is known only later.
+    pub(crate) fn occupy(&mut self, airtime: Time) {
+        self.cost.airtime += airtime;
+    }
+
     /// Records that the transmission just counted is the PPDU of the link queue, which began at `began`. Returns
     /// its cost, and the time in service until its end, counted from the last outcome if there was one.
     pub(crate) fn attempt_ppdu(&mut self, began: Time) -> (Cost, Time) {

@@ -87,4 +87,6 @@ pub(crate) enum Phase {
     Collision,
     /// A beacon is on the air, alone.
     Beacon,
+    /// In a field (section 16), at all times: what is on the air is known there.
+    Field,
 }

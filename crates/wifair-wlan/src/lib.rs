@@ -19,7 +19,6 @@ mod deadlines;
 mod edca;
 mod edcaf;
 mod exchange;
-#[cfg(test)] // until a scenario can choose it
 mod field;
 mod link;
 mod mac;
@@ -47,6 +46,7 @@ pub use channel::{ChannelSpec, FadingSpec, FrameErrorRate, RateErrors};
 pub use contention::{ArrivalWithinIfs, BackoffRange};
 pub use deadlines::LinkRateChange;
 pub use edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, ParameterSet, SharePort};
+pub use field::{EifsAfter, FieldSpec, PairGain};
 pub use mac::MacSpec;
 pub use node::Node;
 pub use phy::he::HeLtf;

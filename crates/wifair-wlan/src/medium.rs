@@ -79,6 +79,22 @@ impl Medium {
         self.phase
     }
 
+    /// Leaves it to a field (section 16) what is on the air.
+    pub(crate) fn leave_to_field(&mut self) {
+        self.phase = Phase::Field;
+    }
+
+    /// Sets when the field has its next event.
+    pub(crate) fn set_due(&mut self, due: Time) {
+        self.due = due;
+    }
+
+    /// Makes `exchange`, which began in the field at `began`, the current one.
+    pub(crate) fn regard(&mut self, exchange: OngoingExchange, began: Time) {
+        self.exchange = exchange;
+        self.began = began;
+    }
+
     /// When the current exchange or collision began.
     pub(crate) fn began(&self) -> Time {
         self.began

@@ -9,6 +9,7 @@ use crate::aggregation::{self, Fill, Hardware, HardwareSpec, Kernel};
 use crate::channel::{ChannelSpec, FrameErrorRate};
 use crate::check;
 use crate::edca::{Categories, EdcaSpec, key};
+use crate::field::FieldSpec;
 use crate::link::StationModes;
 use crate::mac::{Mac, MacSpec};
 use crate::node::RANKS;
@@ -35,9 +36,12 @@ pub struct BssSpec {
     /// MAC of all nodes.
     #[serde(default)]
     pub mac: MacSpec,
-    /// The radio channel to stations that have a position.
+    /// The radio channel to stations that have a position; in a field, between all nodes.
     #[serde(default)]
     pub channel: ChannelSpec,
+    /// Which nodes receive which others. Without the table, all nodes hear each other.
+    #[serde(default)]
+    pub field: Option<FieldSpec>,
     /// The access point.
     #[serde(default)]
     pub ap: ApSpec,
@@ -62,6 +66,8 @@ pub struct ApSpec {
     pub kernel: Kernel,
     /// Position in metres: `[x, y]`.
     pub position_m: [f64; 2],
+    /// Transmit power in dBm, in a field. Without the key, `channel.tx_power_dbm`.
+    pub tx_power_dbm: Option<f64>,
 }
 
 /// A station.
@@ -101,6 +107,9 @@ pub struct StationSpec {
     /// Velocity in m/s: `[x, y]`. Without the key, the station is at rest.
     #[serde(default)]
     pub velocity_m_per_s: Option<[f64; 2]>,
+    /// Transmit power in dBm, in a field. Without the key, `channel.tx_power_dbm`.
+    #[serde(default)]
+    pub tx_power_dbm: Option<f64>,
     /// The station's transmit buffer.
     #[serde(default)]
     pub port: TxQueueSpec,
@@ -239,6 +248,7 @@ impl StationSpec {
             frame_error_rate: FrameErrorRate::default(),
             position_m: None,
             velocity_m_per_s: None,
+            tx_power_dbm: None,
             port: TxQueueSpec::default(),
             categories: Categories::default(),
         }
@@ -397,6 +407,7 @@ impl BssSpec {
             phy: PhySpec::default(),
             mac: MacSpec::default(),
             channel: ChannelSpec::default(),
+            field: None,
             ap: ApSpec::default(),
             stations,
         }

@@ -200,6 +200,10 @@ impl<C: Contents> Captures<C> {
         seed: u64,
         contents: C,
     ) -> Result<Captures<C>, TraceError> {
+        if plan.bss.field.is_some() {
+            let allowed = "events: with the table field each radio receives other frames";
+            return Err(SpecError::new("trace.pcap", "a capture", allowed).into());
+        }
         let file = |name: &str, link| Capture::create(folder, name, link, seed);
         let ids = plan.station_ids();
         let mut air = vec![(Node::Ap, file("ap-air", LinkType::Radio)?)];

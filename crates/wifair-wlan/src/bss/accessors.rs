@@ -4,7 +4,9 @@ use wifair_core::{Ac, FiveTuple, FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{Direction, Flows, Ledger, TxQueue};
 
 use super::Bss;
+use super::exchanges::field::sender_at;
 use crate::exchange::Phase;
+use crate::field::medium::FieldMedium;
 use crate::link::LinkRow;
 use crate::meter::Meter;
 use crate::node::{LinkId, Node};
@@ -22,7 +24,16 @@ impl Bss {
         let mut collision_airtime = counts.collision_airtime;
         let occupied = now - self.exchanges.medium.began();
         let mut beacons = counts.beacons;
-        if self.exchanges.medium.phase() == Phase::Beacon {
+        let (mut exchanges, mut collisions) = (counts.exchanges, counts.collisions);
+        if let Some(FieldMedium { field, .. }) = self.exchanges.field.as_deref() {
+            (exchanges, collisions) = field.begun();
+            let (overlapping, alone) = field.occupied_until(now);
+            collision_airtime = overlapping;
+            for (node, airtime) in alone {
+                let link = self.exchanges.nodes.edcaf(sender_at(node)).link();
+                stations[link.station().index()].of(link.direction()).airtime += airtime;
+            }
+        } else if self.exchanges.medium.phase() == Phase::Beacon {
             beacons.airtime += occupied;
         } else if self.exchanges.medium.is_collision() && self.exchanges.medium.is_lost() {
             collision_airtime += occupied;
@@ -36,8 +47,8 @@ impl Bss {
             at: now,
             elapsed: now,
             stations,
-            exchanges: counts.exchanges,
-            collisions: counts.collisions,
+            exchanges,
+            collisions,
             collision_airtime,
             beacons,
             channel_time: self.exchanges.meter.as_ref().map(Meter::channel_times),

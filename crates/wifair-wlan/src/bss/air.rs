@@ -8,6 +8,7 @@ use wifair_core::{Ac, Time};
 use wifair_queue::{Direction, Journal, MpduOutcome};
 
 use super::Bss;
+use super::exchanges::field::sender_at;
 use crate::exchange::{Phase, ReceptionOutcome};
 use crate::node::{EdcafId, LinkId, Node};
 use crate::ppdu::Ppdu;
@@ -19,6 +20,8 @@ struct Transmitting {
     outcome: TransmissionOutcome,
     /// When its part of the exchange ends.
     ends: Time,
+    /// When its PPDU ends; `None` if none was transmitted.
+    ppdu_ends: Option<Time>,
     /// Whether it gives up its frame if the exchange fails. MPDUs of an agreement count for themselves.
     gives_up: bool,
 }
@@ -43,7 +46,9 @@ impl Bss {
     fn senders(&self) -> impl Iterator<Item = Transmitting> {
         let (collide, exchange) = (self.exchanges.medium.is_collision(), self.exchanges.medium.exchange());
         let is_beacon = self.exchanges.medium.phase() == Phase::Beacon;
-        let single = (!is_beacon && (!collide || !self.exchanges.medium.is_lost())).then(|| {
+        let in_field = self.in_field();
+        let is_silent = is_beacon || self.exchanges.field.is_some();
+        let single = (!is_silent && (!collide || !self.exchanges.medium.is_lost())).then(|| {
             let outcome = match exchange.outcome {
                 ReceptionOutcome::Decoded => TransmissionOutcome::Acknowledged,
                 ReceptionOutcome::DataLost => TransmissionOutcome::DataLost,
@@ -52,17 +57,36 @@ impl Bss {
             let has_cts = !exchange.follows && self.exchanges.ppdu(exchange.sender).with_rts;
             let gives_up =
                 self.exchanges.nodes.edcaf(exchange.sender).is_last_attempt(has_cts, &self.exchanges.mac);
-            Transmitting { id: exchange.sender, outcome, ends: exchange.end, gives_up }
+            let ppdu_ends = Some(self.exchanges.medium.due());
+            Transmitting { id: exchange.sender, outcome, ends: exchange.end, ppdu_ends, gives_up }
         });
         let colliders = if collide { self.exchanges.medium.colliders() } else { &[] };
-        single.into_iter().chain(colliders.iter().enumerate().map(|(index, collider)| {
+        in_field.into_iter().chain(single).chain(colliders.iter().enumerate().map(|(index, collider)| {
             let outcome = match self.exchanges.medium.is_in_vain(index) && !collider.with_rts {
                 true => TransmissionOutcome::AckLost,
                 false => TransmissionOutcome::Collided,
             };
             let ends = self.exchanges.medium.end_of_attempt(index);
-            Transmitting { id: collider.sender, outcome, ends, gives_up: collider.lost }
+            let ppdu_ends = match outcome {
+                TransmissionOutcome::Collided => (!collider.with_rts).then_some(ends),
+                _ => Some(self.exchanges.medium.due()),
+            };
+            Transmitting { id: collider.sender, outcome, ends, ppdu_ends, gives_up: collider.lost }
         }))
+    }
+
+    /// The sender in a field that has just come to know the outcome of its exchange.
+    fn in_field(&self) -> Option<Transmitting> {
+        let (exchange, outcome) = self.exchanges.field.as_deref()?.outcome()?;
+        let id = sender_at(exchange.node);
+        let edcaf = self.exchanges.nodes.edcaf(id);
+        Some(Transmitting {
+            id,
+            outcome,
+            ends: self.exchanges.medium.exchange().end,
+            ppdu_ends: exchange.data_ends,
+            gives_up: edcaf.is_last_attempt(exchange.has_cts(), &self.exchanges.mac),
+        })
     }
 
     /// When `node` stops transmitting in the exchange that has just begun; `None` if it is not a sender of it.
@@ -83,23 +107,20 @@ impl Bss {
         })
     }
 
-    /// The transmissions of the exchange that has just begun: one, or those that collide.
+    /// The transmissions of the exchange that has just begun: one, or those that collide. In a field the one whose sender has
+    /// just come to know its outcome.
     pub fn transmissions(&self) -> impl Iterator<Item = SentPpdu<'_>> {
         self.senders().map(|sender| self.transmission(&sender))
     }
 
     fn transmission(&self, sender: &Transmitting) -> SentPpdu<'_> {
-        let &Transmitting { id: sender, outcome, ends, gives_up } = sender;
+        let &Transmitting { id: sender, outcome, ends, ppdu_ends, gives_up } = sender;
         let begins = self.exchanges.medium.began();
         let edcaf = self.exchanges.nodes.edcaf(sender);
         let link = edcaf.link();
         let agreement = self.exchanges.nodes.agreement(link, edcaf.role().ac);
         let ppdu = self.exchanges.ppdu(sender);
         let (from, to) = self.ends_of(link);
-        let ppdu_ends = match outcome {
-            TransmissionOutcome::Collided => (!ppdu.with_rts).then_some(ends),
-            _ => Some(self.exchanges.medium.due()),
-        };
         let reaches = matches!(outcome, TransmissionOutcome::Acknowledged | TransmissionOutcome::AckLost);
         let of_mpdus = match outcome {
             TransmissionOutcome::Acknowledged => MpduOutcome::Delivered,

@@ -3,8 +3,8 @@
 use wifair_core::{Ac, Packet, Rng, SpecError, StationId, Time};
 use wifair_queue::{Direction, TxQueue, TxQueueSpec};
 
-use super::Bss;
 use super::exchanges::Exchanges;
+use super::{Bss, field};
 use crate::access_point::{LinkTable, Views};
 use crate::aggregation::Aggregation;
 use crate::beacons::{Beacons, BeaconsSpec};
@@ -55,7 +55,7 @@ impl Bss {
             let nodes = labels().enumerate().map(|(index, label)| (Node::at(index), label));
             nodes.flat_map(|(node, label)| categories.iter().map(move |ac| (node, label, *ac)))
         };
-        let contenders = each().map(|(node, label, ac)| {
+        let contender = |(node, label, ac): (Node, &str, Option<Ac>)| {
             let access = match (&edca, node) {
                 (Some(edca), _) => edca.access(node, ac.unwrap_or(Ac::BestEffort)),
                 (None, node) => {
@@ -67,7 +67,8 @@ impl Bss {
                 }
             };
             (access, Rng::stream(seed, label, &purpose("backoff", ac)))
-        });
+        };
+        let field = field::build(spec, rules, &phy, &mac, each().map(contender))?;
         let shares_port = |node| edca.as_ref().is_some_and(|edca| edca.shares_port(node));
         let ports = each().map(|(node, label, ac)| match shares_port(node) {
             false => TxQueue::for_purpose(&spec.port(node.index(), ac), seed, label, &purpose("scheme", ac)),
@@ -115,7 +116,7 @@ impl Bss {
             .as_ref()
             .map(|_| (BeaconsSpec::access(&phy), Rng::stream(seed, AP_LABEL, "backoff-beacon")));
         let first_beacon = beacons.as_ref().map_or(Time::MAX, |beacons| beacons.interval);
-        let contention = Contention::new(rules, contenders, of_beacons);
+        let contention = Contention::new(rules, each().map(contender), of_beacons);
         let places: Vec<_> = ports.zip(edcafs).collect();
         let views = Views::new(link_table(Direction::Down), link_table(Direction::Up));
         let mut nodes = Nodes::new(edca, numbering, places, own, views);
@@ -141,11 +142,13 @@ impl Bss {
         let mut bss = Bss {
             exchanges: Exchanges {
                 medium: Medium::new(contention, numbering, beacons),
+                field,
                 meter: Meter::wanted_by(nodes.ports_of(Node::Ap)),
                 marked: Packet::default(),
                 queue_sizes: None,
                 polices: false,
                 is_ideal: false,
+                serves_generally: false,
                 nodes,
                 links: rows,
                 phy,
@@ -164,7 +167,10 @@ impl Bss {
             now: Time::ZERO,
         };
         let has_errors = |s: &StationSpec| !s.frame_error_rate.is_zero() || s.position_m.is_some();
-        if spec.stations.iter().any(has_errors) {
+        if bss.exchanges.field.is_some() {
+            bss.exchanges.medium.leave_to_field();
+            field::check_reach(&bss, spec)?;
+        } else if spec.stations.iter().any(has_errors) {
             for (index, station) in spec.stations.iter().enumerate() {
                 bss.set_channel(StationId(index as u16), &StationChange::of(station), Time::ZERO);
             }

@@ -2,8 +2,8 @@
 
 use wifair_core::{Rng, SpecError, StationId, Time};
 
-use super::Bss;
 use super::build::RATE_PURPOSES;
+use super::{Bss, field};
 use crate::channel::{Channel, ChannelRecipe};
 use crate::node::{LinkId, Node};
 use crate::rate::Start;
@@ -21,6 +21,9 @@ impl Bss {
         path: &str,
     ) -> Result<(), SpecError> {
         change.validate(self.exchanges.modes.of(station), path)?;
+        if self.exchanges.field.is_some() {
+            field::check_change(change, path)?;
+        }
         let has_position =
             self.exchanges.medium.channel().is_some_and(|channel| channel.has_position(station));
         if change.velocity_m_per_s.is_some() && change.position_m.is_none() && !has_position {

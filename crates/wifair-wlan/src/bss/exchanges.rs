@@ -3,9 +3,11 @@
 //!
 //! A transmission is the same for a single frame, an A-MPDU and a Block Ack Request ([`Ppdu`]): `start`, `transmit`, `deliver`
 //! and `end` if it succeeds. `failure` has collisions, failures and retry limits, `ppdu` the content of PPDUs, `metering` what
-//! is counted for schemes that use channel times, and what the AP reads of queue sizes.
+//! is counted for schemes that use channel times, and what the AP reads of queue sizes. `field` does all of this where the
+//! nodes do not all hear each other.
 
 mod failure;
+pub(super) mod field;
 mod metering;
 mod ppdu;
 
@@ -17,6 +19,7 @@ use wifair_queue::{Direction, MpduOutcome, Outcome};
 use crate::aggregation::Occasion;
 use crate::deadlines::LinkRateChange;
 use crate::exchange::{OngoingExchange, ReceptionOutcome};
+use crate::field::medium::FieldMedium;
 use crate::link::{LinkRow, StationModes};
 use crate::mac::Mac;
 use crate::medium::Medium;
@@ -51,6 +54,8 @@ pub(super) struct Exchanges {
     pub mac: Mac,
     pub nodes: Nodes,
     pub medium: Medium,
+    /// Present if the nodes do not all hear each other: says when the medium's next event is due, and what happens then.
+    pub field: Option<Box<FieldMedium>>,
     /// By [`LinkId`].
     pub links: Vec<LinkRow>,
     /// Present only if the AP's scheme uses channel times, or what is known with them.
@@ -63,24 +68,16 @@ pub(super) struct Exchanges {
     pub polices: bool,
     /// Whether frames fail only by collision, and their starts are not followed up.
     pub is_ideal: bool,
+    /// Whether the BSS is a field, or links have Block Ack agreements.
+    pub serves_generally: bool,
 }
 
 impl Exchanges {
-    /// Lets a channel access function take packets ahead of access; if it was free, it contends now.
-    #[cold]
-    fn serve_ahead(&mut self, sender: EdcafId, now: Time) {
-        let was_free = self.nodes.edcaf(sender).is_free();
-        if self.prefetch(sender, Occasion::Arrival, now) && was_free {
-            self.medium.arrive(sender, now);
-            self.meter_wait(sender, now);
-        }
-    }
-
     /// Lets a free channel access function take a packet and contend for it.
     #[inline(never)]
     pub(super) fn serve(&mut self, sender: EdcafId, now: Time) {
-        if self.nodes.prefetches(sender) {
-            return self.serve_ahead(sender, now);
+        if self.serves_generally {
+            return self.serve_generally(sender, now);
         }
         if self.nodes.select_next(sender, &self.phy, now) {
             self.medium.arrive(sender, now);
@@ -144,11 +141,11 @@ impl Exchanges {
         }
     }
 
-    /// Handles the end of the PPDU: its receiver decodes it. A recipient's packets are released one by one
+    /// Handles the end of the PPDU of `exchange`: its receiver decodes it. A recipient's packets are released one by one
     /// ([`Exchanges::release`]).
     #[inline(always)]
-    pub(super) fn deliver(&mut self, now: Time) -> Option<Event> {
-        let OngoingExchange { sender, link, .. } = self.medium.pass_data();
+    pub(super) fn deliver(&mut self, exchange: OngoingExchange, now: Time) -> Option<Event> {
+        let OngoingExchange { sender, link, .. } = exchange;
         let LinkRow { has_agreement, usage, .. } = &mut self.links[link.index()];
         if *has_agreement {
             if self.queue_sizes.is_some() {
@@ -225,6 +222,7 @@ impl Exchanges {
     pub(super) fn review(&mut self) {
         self.polices = self.nodes.ports_of(Node::Ap).any(|(_, port)| port.hooks().police);
         self.is_ideal = self.medium.is_ideal() && self.queue_sizes.is_none();
+        self.serves_generally = self.nodes.aggregates() || self.field.is_some();
         let is_general = self.nodes.aggregates() || self.meter.is_some();
         for (index, row) in self.links.iter_mut().enumerate() {
             row.has_agreement = self.nodes.agreement(LinkId::at(index), Ac::BestEffort).is_some();

@@ -109,8 +109,12 @@ impl<'a> FrameSequence<'a> {
 }
 
 impl Bss {
-    /// The frames of the exchange that has just begun, in order of their ends, as far as they are transmitted.
+    /// The frames of the exchange that has just begun, in order of their ends, as far as they are transmitted. None in a field,
+    /// where each node decodes other ones.
     pub fn frames(&self, mut each: impl FnMut(&AirFrame)) {
+        if self.exchanges.field.is_some() {
+            return;
+        }
         let transmissions: Vec<SentPpdu> = self.transmissions().collect();
         let sent_by = |sender: EdcafId| {
             let transmission =

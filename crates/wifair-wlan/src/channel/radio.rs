@@ -70,11 +70,14 @@ impl ChannelSpec {
         Ok(())
     }
 
+    /// Path loss in dB at a distance.
+    pub(crate) fn path_loss_db(&self, distance_m: f64) -> f64 {
+        self.reference_loss_db + 10.0 * self.path_loss_exponent * libm::log10(distance_m.max(1.0))
+    }
+
     /// Signal-to-noise ratio in dB at a distance, without fading.
     fn snr_db(&self, distance_m: f64) -> f64 {
-        let path_loss_db =
-            self.reference_loss_db + 10.0 * self.path_loss_exponent * libm::log10(distance_m.max(1.0));
-        self.tx_power_dbm - path_loss_db - self.noise_dbm
+        self.tx_power_dbm - self.path_loss_db(distance_m) - self.noise_dbm
     }
 }
 

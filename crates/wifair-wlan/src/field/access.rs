@@ -20,6 +20,8 @@ pub(super) struct Backoff {
     /// A frame waits for access.
     is_ready: bool,
     origin: Time,
+    /// Slots drawn because the medium became busy before the origin that a frame waited for.
+    drawn_late: u64,
 }
 
 impl Backoff {
@@ -34,6 +36,7 @@ impl Backoff {
             waits_for_origin: false,
             is_ready: false,
             origin: Time::ZERO,
+            drawn_late: 0,
         }
     }
 
@@ -62,6 +65,7 @@ impl Backoff {
     pub(super) fn freeze(&mut self, rules: &ContentionRules, now: Time) {
         if std::mem::take(&mut self.waits_for_origin) {
             self.draw(rules);
+            self.drawn_late += self.counter;
         } else if now >= self.origin {
             let passed = (now - self.origin) / rules.slot;
             self.has_expired |= !self.is_ready && self.counter <= passed;
@@ -101,14 +105,32 @@ impl Backoff {
         }
     }
 
-    /// The outcome of the last transmission is known: sets the CW, draws, and contends if there is `more` to send.
-    pub(super) fn go_on(&mut self, rules: &ContentionRules, resets_window: bool, more: bool) {
-        self.cw = match resets_window {
+    /// Sets the CW for the next backoff: CWmin, or a doubled window.
+    pub(super) fn set_window(&mut self, resets: bool) {
+        self.cw = match resets {
             true => self.access.cw_min,
             false => (2 * self.cw + 1).min(self.access.cw_max),
         };
+    }
+
+    /// The outcome of the last transmission is known, and CW is set: draws, and contends if there is `more` to send.
+    pub(super) fn go_on(&mut self, rules: &ContentionRules, more: bool) {
         self.draw(rules);
         self.is_ready = more;
+    }
+
+    /// Duration of a wait for access that begins now: the IFS and the remaining whole slots.
+    pub(super) fn wait(&self, rules: &ContentionRules, is_physically_busy: bool, now: Time) -> Time {
+        let counted = match is_physically_busy {
+            true => 0,
+            false => now.saturating_sub(self.origin) / rules.slot,
+        };
+        self.access.aifs + rules.slot * self.counter.saturating_sub(counted)
+    }
+
+    /// Returns the slots drawn since the last call that [`Backoff::wait`] could not know.
+    pub(super) fn take_drawn_late(&mut self, rules: &ContentionRules) -> Time {
+        rules.slot * std::mem::take(&mut self.drawn_late)
     }
 
     fn draw(&mut self, rules: &ContentionRules) {

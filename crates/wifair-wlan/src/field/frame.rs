@@ -9,7 +9,7 @@ use crate::ppdu::Ppdu;
 pub(super) type FrameId = usize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ExchangeStep {
     Rts,
     Cts,
     Data,
@@ -18,16 +18,30 @@ pub(super) enum Kind {
 
 /// A frame, from its start to its end.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Frame {
-    pub kind: Kind,
+pub(super) struct FieldFrame {
+    pub kind: ExchangeStep,
     /// Places of transmitter and addressee among the nodes.
     pub from: usize,
     pub to: usize,
     pub ends: Time,
     /// Its Duration field: from its end to that of its exchange.
     pub duration: Time,
+    /// When its exchange began.
+    pub began: Time,
     pub noise: Power,
     pub threshold: SinrThreshold,
+}
+
+impl FieldFrame {
+    /// The node whose exchange it belongs to.
+    pub(super) fn sender(&self) -> usize {
+        if self.is_response() { self.to } else { self.from }
+    }
+
+    /// Whether it answers an RTS or data frame.
+    pub(super) fn is_response(&self) -> bool {
+        matches!(self.kind, ExchangeStep::Cts | ExchangeStep::Ack)
+    }
 }
 
 /// What a node sends when it wins access.
@@ -36,4 +50,28 @@ pub(crate) struct Outgoing {
     /// Place of the addressee among the nodes.
     pub to: usize,
     pub ppdu: Ppdu,
+}
+
+/// An exchange, from the access that its sender has won until the sender knows the outcome.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FieldExchange {
+    /// Place of its sender among the nodes.
+    pub node: usize,
+    pub outgoing: Outgoing,
+    pub began: Time,
+    /// End of the last frame that its sender has transmitted or received in it.
+    pub ended: Time,
+    /// End of the data frame, once that has begun.
+    pub data_ends: Option<Time>,
+    /// Whether the addressee has decoded the data frame.
+    pub is_received: bool,
+    /// Whether another exchange was on the air at the same time.
+    pub overlaps: bool,
+}
+
+impl FieldExchange {
+    /// Whether the addressee has answered its RTS.
+    pub(crate) fn has_cts(&self) -> bool {
+        self.outgoing.ppdu.with_rts && self.data_ends.is_some()
+    }
 }

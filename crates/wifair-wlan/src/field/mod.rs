@@ -2,86 +2,48 @@
 //! itself (`docs/medium.md`, section 16). DCF, single frames with or without RTS.
 //!
 //! A frame has four steps, each at its time: start, end, response due, outcome known. Under the shared medium
-//! ([`crate::medium`]) the first decides all four.
+//! ([`crate::medium`]) the first decides all four. The field knows nodes by their place and frames by their durations; what
+//! they carry is their owner's, which passes on what happened ([`FieldEvent`]).
 
 mod access;
 mod frame;
+pub(crate) mod medium;
 mod node;
+mod occupancy;
 mod power;
+mod rules;
+mod spec;
 #[cfg(test)]
 mod tests;
 
 use wifair_core::{Rng, Time};
 
-use crate::contention::{Access, ContentionRules};
+use crate::contention::Access;
 use crate::mac::{Mac, Waits};
 use crate::phy::Mode;
 use crate::phy::timing::{BssTiming, ControlFrame};
-pub(crate) use frame::Outgoing;
-use frame::{Frame, FrameId, Kind};
-use node::{FieldNode, Wait};
-pub(crate) use power::Power;
-use power::SinrThreshold;
-
-/// Width, in MHz, that `noise_dbm` is given for.
-const NOISE_WIDTH_MHZ: f64 = 22.0;
-
-/// Thresholds and intervals of a field.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FieldRules {
-    pub contention: ContentionRules,
-    pub sifs: Time,
-    /// EIFS minus DIFS.
-    pub eifs_lead: Time,
-    /// Whether energy that the node was not locked to counts for EIFS.
-    pub eifs_after_energy: bool,
-    /// Power from which a preamble is detected.
-    pub preamble_detection: Power,
-    /// Energy from which the medium is busy.
-    pub energy_detection: Power,
-    /// SINR at which a preamble is detected.
-    preamble: SinrThreshold,
-    noise_dbm: f64,
-}
-
-impl FieldRules {
-    /// The rules of a field with the default thresholds.
-    pub(crate) fn new(
-        contention: ContentionRules,
-        phy: &BssTiming,
-        mac: &Mac,
-        eifs_after_energy: bool,
-        noise_dbm: f64,
-    ) -> FieldRules {
-        FieldRules {
-            contention,
-            sifs: phy.sifs,
-            eifs_lead: mac.eifs_lead,
-            eifs_after_energy,
-            preamble_detection: Power::from_dbm(-82.0),
-            energy_detection: Power::from_dbm(-62.0),
-            preamble: SinrThreshold::of_preamble(),
-            noise_dbm,
-        }
-    }
-
-    fn noise(&self, mode: &Mode) -> Power {
-        let width = f64::from(mode.width_mhz);
-        Power::from_dbm(self.noise_dbm + 10.0 * libm::log10(width / NOISE_WIDTH_MHZ))
-    }
-}
+use frame::{ExchangeStep, FieldFrame, FrameId};
+pub(crate) use frame::{FieldExchange, Outgoing};
+use node::FieldNode;
+use occupancy::{AirOccupancy, Occupied};
+use power::{Power, SinrThreshold};
+pub(crate) use rules::FieldRules;
+pub use spec::{EifsAfter, FieldSpec, PairGain};
+pub(crate) use spec::{NodeOfField, Rows};
 
 /// What has happened to what a node sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum FieldEvent {
     /// It has won access.
     Started(usize),
     /// The addressee has decoded its data frame.
-    Received(usize),
-    /// It has decoded the ACK. [`Field::go_on`] must follow.
-    Acknowledged(usize),
-    /// It knows that no response came, to its RTS or, with `has_cts`, to the data frame after it. [`Field::go_on`] must follow.
-    Failed { node: usize, has_cts: bool },
+    Received(FieldExchange),
+    /// The exchange of `node` has no further frame; for `alone` no other exchange was on the air.
+    Ended { node: usize, alone: Time },
+    /// Its sender has decoded the ACK. [`Field::go_on`] must follow.
+    Acknowledged(FieldExchange),
+    /// Its sender knows that no response came. [`Field::set_window`] and [`Field::go_on`] must follow.
+    Failed(FieldExchange),
 }
 
 /// See the module documentation. Nodes are numbered through.
@@ -91,8 +53,9 @@ pub(crate) struct Field {
     waits: Vec<Waits>,
     nodes: Vec<FieldNode>,
     /// By transmitter: the nodes that hear it, with the power, in order.
-    rows: Vec<Vec<(usize, Power)>>,
-    frames: Vec<Option<Frame>>,
+    rows: Rows,
+    frames: Vec<Option<FieldFrame>>,
+    occupancy: AirOccupancy,
     /// Nodes that an event of the instant has reached.
     touched: Vec<usize>,
 }
@@ -104,11 +67,20 @@ impl Field {
         phy: BssTiming,
         mac: &Mac,
         contenders: impl Iterator<Item = (Access, Rng)>,
-        rows: Vec<Vec<(usize, Power)>>,
+        rows: Rows,
     ) -> Field {
         let nodes = contenders.map(|(access, rng)| FieldNode::new(access, rng)).collect();
         let waits = mac.waits.clone();
-        Field { rules, phy, waits, nodes, rows, frames: Vec::new(), touched: Vec::new() }
+        Field {
+            rules,
+            phy,
+            waits,
+            nodes,
+            rows,
+            frames: Vec::new(),
+            occupancy: AirOccupancy::default(),
+            touched: Vec::new(),
+        }
     }
 
     /// When [`Field::advance`] is due; [`Time::MAX`] if nothing is under way.
@@ -122,9 +94,44 @@ impl Field {
         self.nodes[node].arrive(&self.rules, now);
     }
 
+    /// Sets the CW for the next backoff of `node`: CWmin, or a doubled window.
+    pub(crate) fn set_window(&mut self, node: usize, resets: bool) {
+        self.nodes[node].backoff.set_window(resets);
+    }
+
     /// Lets `node`, which knows the outcome of its exchange, contend with what it sends next, if there is `more`.
-    pub(crate) fn go_on(&mut self, node: usize, resets_window: bool, more: bool) {
-        self.nodes[node].backoff.go_on(&self.rules.contention, resets_window, more);
+    pub(crate) fn go_on(&mut self, node: usize, more: bool) {
+        self.nodes[node].backoff.go_on(&self.rules.contention, more);
+    }
+
+    /// Duration of a wait of `node` for access that begins now: its IFS and its remaining whole slots.
+    pub(crate) fn wait(&self, node: usize, now: Time) -> Time {
+        self.nodes[node].wait(&self.rules, now)
+    }
+
+    /// Returns slots of `node` that were drawn after its wait began.
+    pub(crate) fn take_drawn_late(&mut self, node: usize) -> Time {
+        self.nodes[node].backoff.take_drawn_late(&self.rules.contention)
+    }
+
+    /// Exchanges begun, those of one instant as one, and how many of these overlapped an earlier one or each other.
+    pub(crate) fn begun(&self) -> (u64, u64) {
+        self.occupancy.begun()
+    }
+
+    /// Until `now`: the time of overlapping exchanges, and for each sender on the air the time that its exchange had for
+    /// itself.
+    pub(crate) fn occupied_until(&self, now: Time) -> (Time, impl Iterator<Item = (usize, Time)>) {
+        self.occupancy.until(now)
+    }
+
+    /// Whether `from` reaches `to` with a data frame in `mode` while no other node transmits.
+    pub(crate) fn reaches(&self, from: usize, to: usize, mode: &Mode) -> bool {
+        let Ok(at) = self.rows[from].binary_search_by_key(&to, |&(node, _)| node) else { return false };
+        let (_, power) = self.rows[from][at];
+        let noise = self.rules.noise(mode);
+        power >= self.rules.preamble_detection
+            && self.rules.preamble.max(SinrThreshold::of_mode(mode)).is_reached(power, noise, Power::ZERO)
     }
 
     /// Handles what is due at `now == due()`: the ends of frames and timeouts or, if there are none, starts. `outgoing` says
@@ -146,7 +153,7 @@ impl Field {
     }
 
     fn end_frames(&mut self, now: Time, events: &mut Vec<FieldEvent>) {
-        let mut ended: Vec<(FrameId, Frame)> = Vec::new();
+        let mut ended: Vec<(FrameId, FieldFrame)> = Vec::new();
         for (id, slot) in self.frames.iter_mut().enumerate() {
             ended.extend(slot.take_if(|frame| frame.ends == now).map(|frame| (id, frame)));
         }
@@ -155,79 +162,144 @@ impl Field {
         for (id, frame) in ended {
             self.nodes[frame.from].end_sending();
             self.touched.push(frame.from);
+            let mut is_answered = false;
             for index in 0..self.rows[frame.from].len() {
                 let (node, power) = self.rows[frame.from][index];
                 self.touched.push(node);
                 match self.nodes[node].remove(id, power, now) {
-                    Some(true) => self.decode(node, &frame, now, events),
+                    Some(true) => is_answered |= self.decode(node, &frame, now, events),
                     Some(false) if node == frame.to => self.miss(node, &frame, now),
                     Some(false) | None => {}
                 }
             }
+            if !is_answered {
+                self.end_exchange(frame.sender(), frame.began, now, events);
+            }
+            self.know_ack(&frame, events);
         }
         for index in 0..self.touched.len() {
             self.nodes[self.touched[index]].review(&self.rules, now);
         }
     }
 
-    /// `node` has decoded a frame.
-    fn decode(&mut self, node: usize, frame: &Frame, now: Time, events: &mut Vec<FieldEvent>) {
+    /// `node` has decoded a frame; whether it answers it.
+    fn decode(&mut self, node: usize, frame: &FieldFrame, now: Time, events: &mut Vec<FieldEvent>) -> bool {
         if node != frame.to {
-            return self.nodes[node].set_nav(now + frame.duration);
+            self.nodes[node].set_nav(now + frame.duration);
+            return false;
         }
         match frame.kind {
-            Kind::Rts if !self.nodes[node].has_nav(now) => self.owe(node, frame, Kind::Cts, now),
-            Kind::Rts => {}
-            Kind::Cts => {
-                let is_awaited = self.nodes[node].waits.take_if(|wait| !wait.has_cts).is_some();
-                if is_awaited {
-                    self.owe(node, frame, Kind::Data, now);
+            ExchangeStep::Rts => {
+                !self.nodes[node].has_nav(now) && self.owe(node, frame, ExchangeStep::Cts, now)
+            }
+            ExchangeStep::Cts => {
+                self.take_response(node, frame, now) && self.owe(node, frame, ExchangeStep::Data, now)
+            }
+            ExchangeStep::Data => {
+                let sender = &mut self.nodes[frame.from];
+                if let Some(exchange) =
+                    sender.exchange.as_mut().filter(|exchange| exchange.began == frame.began)
+                {
+                    exchange.is_received = true;
+                    events.push(FieldEvent::Received(*exchange));
                 }
+                self.owe(node, frame, ExchangeStep::Ack, now)
             }
-            Kind::Data => {
-                events.push(FieldEvent::Received(frame.from));
-                self.owe(node, frame, Kind::Ack, now);
-            }
-            Kind::Ack => {
-                self.nodes[node].waits = None;
-                self.nodes[node].exchange = None;
-                events.push(FieldEvent::Acknowledged(node));
+            ExchangeStep::Ack => {
+                self.take_response(node, frame, now);
+                false
             }
         }
+    }
+
+    /// `node` has decoded a response; whether it has waited for that.
+    fn take_response(&mut self, node: usize, frame: &FieldFrame, now: Time) -> bool {
+        let FieldNode { exchange, waits_until, .. } = &mut self.nodes[node];
+        let Some(exchange) = exchange.as_mut().filter(|exchange| exchange.began == frame.began) else {
+            return false;
+        };
+        exchange.ended = now;
+        waits_until.take().is_some()
     }
 
     /// `node` has not decoded a frame that is addressed to it: the outcome is known if it waits for that.
-    fn miss(&mut self, node: usize, frame: &Frame, now: Time) {
-        if let (Kind::Cts | Kind::Ack, Some(wait)) = (frame.kind, &mut self.nodes[node].waits) {
-            wait.until = now;
+    fn miss(&mut self, node: usize, frame: &FieldFrame, now: Time) {
+        let FieldNode { exchange, waits_until, .. } = &mut self.nodes[node];
+        if let (true, Some(until), Some(exchange)) = (frame.is_response(), waits_until, exchange) {
+            *until = now;
+            exchange.ended = now;
         }
     }
 
-    /// `node` answers `frame` by a frame of a kind, a SIFS after its end.
-    fn owe(&mut self, node: usize, frame: &Frame, kind: Kind, now: Time) {
-        let begins = now + self.rules.sifs;
-        let exchange = match kind {
-            Kind::Data => self.nodes[node].exchange,
-            _ => self.nodes[frame.from].exchange,
-        };
-        let Some(Outgoing { ppdu, .. }) = exchange else { return };
-        let control = &self.phy.control_frames[usize::from(ppdu.control)];
-        let answer = match kind {
-            Kind::Data => self.frame(kind, node, frame.from, ppdu.airtime, &ppdu.mode, begins),
-            Kind::Cts => self.control(kind, node, frame.from, &control.cts, begins),
-            Kind::Rts | Kind::Ack => self.control(kind, node, frame.from, &control.ack, begins),
-        };
-        let duration = frame.duration.saturating_sub(answer.ends - now);
-        self.nodes[node].owes = Some((begins, Frame { duration, ..answer }));
+    /// No frame of the exchange of `node` that began at `began` follows.
+    fn end_exchange(&mut self, node: usize, began: Time, now: Time, events: &mut Vec<FieldEvent>) {
+        let Some(Occupied { alone, overlaps }) = self.occupancy.end(node, began, now) else { return };
+        if let Some(exchange) = &mut self.nodes[node].exchange {
+            exchange.overlaps |= overlaps;
+        }
+        events.push(FieldEvent::Ended { node, alone });
     }
 
-    fn control(&self, kind: Kind, from: usize, to: usize, control: &ControlFrame, begins: Time) -> Frame {
+    /// The sender of an exchange knows that it has succeeded, if `frame` was the ACK that it has waited for.
+    fn know_ack(&mut self, frame: &FieldFrame, events: &mut Vec<FieldEvent>) {
+        let node = &mut self.nodes[frame.to];
+        if frame.kind == ExchangeStep::Ack
+            && node.waits_until.is_none()
+            && let Some(exchange) = node.exchange.take_if(|exchange| exchange.began == frame.began)
+        {
+            events.push(FieldEvent::Acknowledged(exchange));
+        }
+    }
+
+    /// `node` answers `frame` by a frame of a kind, a SIFS after its end; whether there is an exchange to answer.
+    fn owe(&mut self, node: usize, frame: &FieldFrame, kind: ExchangeStep, now: Time) -> bool {
+        let begins = now + self.rules.sifs;
+        let exchange = self.nodes[frame.sender()].exchange.filter(|exchange| exchange.began == frame.began);
+        let Some(FieldExchange { outgoing: Outgoing { ppdu, .. }, .. }) = exchange else { return false };
+        let control = &self.phy.control_frames[usize::from(ppdu.control)];
+        let answer = match kind {
+            ExchangeStep::Data => self.frame(kind, node, frame.from, ppdu.airtime, &ppdu.mode, begins),
+            ExchangeStep::Cts => self.control(kind, node, frame.from, &control.cts, begins),
+            ExchangeStep::Rts | ExchangeStep::Ack => {
+                self.control(kind, node, frame.from, &control.ack, begins)
+            }
+        };
+        let duration = frame.duration.saturating_sub(answer.ends - now);
+        self.nodes[node].owes = Some((begins, FieldFrame { duration, began: frame.began, ..answer }));
+        true
+    }
+
+    fn control(
+        &self,
+        kind: ExchangeStep,
+        from: usize,
+        to: usize,
+        control: &ControlFrame,
+        begins: Time,
+    ) -> FieldFrame {
         self.frame(kind, from, to, control.duration, &control.mode, begins)
     }
 
-    fn frame(&self, kind: Kind, from: usize, to: usize, airtime: Time, mode: &Mode, begins: Time) -> Frame {
+    fn frame(
+        &self,
+        kind: ExchangeStep,
+        from: usize,
+        to: usize,
+        airtime: Time,
+        mode: &Mode,
+        begins: Time,
+    ) -> FieldFrame {
         let (noise, threshold) = (self.rules.noise(mode), SinrThreshold::of_mode(mode));
-        Frame { kind, from, to, ends: begins + airtime, duration: Time::ZERO, noise, threshold }
+        FieldFrame {
+            kind,
+            from,
+            to,
+            ends: begins + airtime,
+            duration: Time::ZERO,
+            began: begins,
+            noise,
+            threshold,
+        }
     }
 
     /// Handles timeouts; whether there were any.
@@ -235,21 +307,19 @@ impl Field {
         let mut is_any = false;
         for index in 0..self.nodes.len() {
             let node = &mut self.nodes[index];
-            let Some(Wait { until, has_cts }) = node.waits else { continue };
-            if until != now {
+            if node.waits_until != Some(now) {
                 continue;
             }
             is_any = true;
             let received = node.locked_to().and_then(|frame| self.frames[frame]);
-            let response =
-                received.filter(|frame| frame.to == index && matches!(frame.kind, Kind::Cts | Kind::Ack));
-            if let Some(response) = response {
-                node.waits = Some(Wait { until: response.ends, has_cts });
+            if let Some(response) = received.filter(|frame| frame.to == index && frame.is_response()) {
+                node.waits_until = Some(response.ends);
                 continue;
             }
-            node.waits = None;
-            node.exchange = None;
-            events.push(FieldEvent::Failed { node: index, has_cts });
+            node.waits_until = None;
+            let Some(FieldExchange { began, .. }) = node.exchange else { continue };
+            self.end_exchange(index, began, now, events);
+            events.extend(self.nodes[index].exchange.take().map(FieldEvent::Failed));
         }
         is_any
     }
@@ -260,18 +330,22 @@ impl Field {
         mut outgoing: impl FnMut(usize) -> Outgoing,
         events: &mut Vec<FieldEvent>,
     ) {
-        let mut started: Vec<FrameId> = Vec::new();
+        let (mut started, mut winners) = (Vec::new(), Vec::new());
         for index in 0..self.nodes.len() {
             let owed = self.nodes[index].owes.take_if(|(at, _)| *at == now);
             let frame = match owed {
                 Some((_, frame)) => frame,
                 None if self.nodes[index].access(&self.rules) == now => {
                     events.push(FieldEvent::Started(index));
+                    winners.push(index);
                     self.win(index, outgoing(index), now)
                 }
                 None => continue,
             };
             started.push(self.put(frame));
+        }
+        if !winners.is_empty() {
+            self.occupancy.begin(&winners, now);
         }
         self.touched.clear();
         for &id in &started {
@@ -306,34 +380,44 @@ impl Field {
     }
 
     /// The first frame of the exchange of a node that has won access.
-    fn win(&mut self, node: usize, outgoing: Outgoing, now: Time) -> Frame {
+    fn win(&mut self, node: usize, outgoing: Outgoing, now: Time) -> FieldFrame {
         let Outgoing { to, ppdu } = outgoing;
         self.nodes[node].backoff.begin();
-        self.nodes[node].exchange = Some(outgoing);
+        self.nodes[node].exchange = Some(FieldExchange {
+            node,
+            outgoing,
+            began: now,
+            ended: now,
+            data_ends: None,
+            is_received: false,
+            overlaps: false,
+        });
         if ppdu.with_rts {
             let control = usize::from(ppdu.control);
             let rts = &self.phy.control_frames[control].rts;
             let duration = self.waits[control].reservation - rts.duration + ppdu.airtime + ppdu.response;
-            return Frame { duration, ..self.control(Kind::Rts, node, to, rts, now) };
+            return FieldFrame { duration, ..self.control(ExchangeStep::Rts, node, to, rts, now) };
         }
-        let data = self.frame(Kind::Data, node, to, ppdu.airtime, &ppdu.mode, now);
-        Frame { duration: ppdu.response, ..data }
+        let data = self.frame(ExchangeStep::Data, node, to, ppdu.airtime, &ppdu.mode, now);
+        FieldFrame { duration: ppdu.response, ..data }
     }
 
     /// The sender of an RTS or data frame waits for the response.
-    fn expect_response(&mut self, frame: &Frame) {
-        let Some(Outgoing { ppdu, .. }) = self.nodes[frame.from].exchange else { return };
-        let waits = &self.waits[usize::from(ppdu.control)];
+    fn expect_response(&mut self, frame: &FieldFrame) {
+        let FieldNode { exchange, waits_until, .. } = &mut self.nodes[frame.from];
+        let Some(exchange) = exchange else { return };
+        let waits = &self.waits[usize::from(exchange.outgoing.ppdu.control)];
         let timeout = match frame.kind {
-            Kind::Rts => waits.cts_timeout,
-            Kind::Data => waits.ack_timeout,
-            Kind::Cts | Kind::Ack => return,
+            ExchangeStep::Rts => waits.cts_timeout,
+            ExchangeStep::Data => waits.ack_timeout,
+            ExchangeStep::Cts | ExchangeStep::Ack => return,
         };
-        let has_cts = frame.kind == Kind::Data && ppdu.with_rts;
-        self.nodes[frame.from].waits = Some(Wait { until: frame.ends + timeout, has_cts });
+        exchange.ended = frame.ends;
+        exchange.data_ends = (frame.kind == ExchangeStep::Data).then_some(frame.ends);
+        *waits_until = Some(frame.ends + timeout);
     }
 
-    fn put(&mut self, frame: Frame) -> FrameId {
+    fn put(&mut self, frame: FieldFrame) -> FrameId {
         match self.frames.iter().position(Option::is_none) {
             Some(id) => {
                 self.frames[id] = Some(frame);

@@ -2,10 +2,10 @@
 
 use wifair_core::{Rng, Time};
 
-use super::FieldRules;
 use super::access::Backoff;
-use super::frame::{Frame, FrameId, Outgoing};
+use super::frame::{FieldExchange, FieldFrame, FrameId};
 use super::power::{Power, SinrThreshold};
+use super::rules::FieldRules;
 use crate::contention::Access;
 
 /// A frame that the node receives.
@@ -16,14 +16,6 @@ struct Lock {
     noise: Power,
     threshold: SinrThreshold,
     is_intact: bool,
-}
-
-/// A response that the sender of a frame waits for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Wait {
-    pub until: Time,
-    /// A CTS has come.
-    pub has_cts: bool,
 }
 
 #[derive(Debug)]
@@ -43,10 +35,11 @@ pub(super) struct FieldNode {
     /// End of the NAV.
     nav: Option<Time>,
     /// What it sends or has sent, until the outcome is known.
-    pub exchange: Option<Outgoing>,
-    pub waits: Option<Wait>,
+    pub exchange: Option<FieldExchange>,
+    /// Until when it waits for a response.
+    pub waits_until: Option<Time>,
     /// What it transmits a SIFS after what it has decoded, and when.
-    pub owes: Option<(Time, Frame)>,
+    pub owes: Option<(Time, FieldFrame)>,
 }
 
 impl FieldNode {
@@ -63,7 +56,7 @@ impl FieldNode {
             last_lock: (Time::MAX, true),
             nav: None,
             exchange: None,
-            waits: None,
+            waits_until: None,
             owes: None,
         }
     }
@@ -71,7 +64,7 @@ impl FieldNode {
     /// When the node next does something by itself.
     pub(super) fn due(&self, rules: &FieldRules) -> Time {
         let owed = self.owes.as_ref().map_or(Time::MAX, |(at, _)| *at);
-        let timeout = self.waits.map_or(Time::MAX, |wait| wait.until);
+        let timeout = self.waits_until.unwrap_or(Time::MAX);
         owed.min(timeout).min(self.access(rules))
     }
 
@@ -95,10 +88,15 @@ impl FieldNode {
         self.lock.map(|lock| lock.frame)
     }
 
+    /// Duration of a wait for access that begins now.
+    pub(super) fn wait(&self, rules: &FieldRules, now: Time) -> Time {
+        self.backoff.wait(&rules.contention, self.is_physically_busy, now)
+    }
+
     /// A packet arrives at its free MAC.
     pub(super) fn arrive(&mut self, rules: &FieldRules, now: Time) {
         let is_busy =
-            self.is_physically_busy || self.has_nav(now) || self.owes.is_some() || self.waits.is_some();
+            self.is_physically_busy || self.has_nav(now) || self.owes.is_some() || self.waits_until.is_some();
         self.backoff.arrive(&rules.contention, self.is_physically_busy, is_busy, now);
     }
 
@@ -129,7 +127,7 @@ impl FieldNode {
     }
 
     /// After all starts of an instant: locks to the frame of `power`, the strongest of them, if it can be detected.
-    pub(super) fn detect(&mut self, frame: FrameId, power: Power, on_air: &Frame, rules: &FieldRules) {
+    pub(super) fn detect(&mut self, frame: FrameId, power: Power, on_air: &FieldFrame, rules: &FieldRules) {
         let is_free = self.lock.is_none() && self.sends.is_none();
         let interference = self.energy - power;
         if is_free
@@ -176,7 +174,7 @@ impl FieldNode {
         };
         let lead = if is_undecoded && !self.has_sent { rules.eifs_lead } else { Time::ZERO };
         let nav = self.nav.unwrap_or_default();
-        let timeout = self.waits.map_or(Time::ZERO, |wait| wait.until);
+        let timeout = self.waits_until.unwrap_or_default();
         self.backoff.set_origin((now + lead).max(nav).max(timeout) + self.backoff.ifs());
     }
 }

@@ -69,27 +69,18 @@ impl SinrThreshold {
         SinrThreshold::from_db(PREAMBLE_SINR_DB)
     }
 
-    /// At which a PSDU in `mode`, of OFDM or later, is decoded: from the receiver sensitivity of 17.3.10.2 and later clauses.
+    /// At which a PSDU in `mode`, of OFDM, is decoded: the receiver sensitivity of 17.3.10.2, less −101 dBm, 10 dB and 5 dB.
     pub(crate) fn of_mode(mode: &Mode) -> SinrThreshold {
-        let modulation = mode.modulation();
-        let code = modulation.code;
-        let db = match (modulation.bits, code.data, code.coded) {
-            (1, 1, 2) => 4.0,
-            (1, 3, 4) => 5.0,
-            (2, 1, 2) => 7.0,
-            (2, 3, 4) => 9.0,
-            (4, 1, 2) => 12.0,
-            (4, 3, 4) => 16.0,
-            (6, 2, 3) => 20.0,
-            (6, 3, 4) => 21.0,
-            (6, 5, 6) => 22.0,
-            (8, 3, 4) => 27.0,
-            (8, 5, 6) => 29.0,
-            (10, 3, 4) => 32.0,
-            (10, 5, 6) => 34.0,
-            (12, 3, 4) => 37.0,
-            (12, 5, 6) => 40.0,
-            other => unreachable!("no PHY has {other:?}"),
+        let db = match mode.rate.as_kbps() {
+            6_000 => 4.0,
+            9_000 => 5.0,
+            12_000 => 7.0,
+            18_000 => 9.0,
+            24_000 => 12.0,
+            36_000 => 16.0,
+            48_000 => 20.0,
+            54_000 => 21.0,
+            kbps => unreachable!("a field has OFDM alone, not {kbps} kbit/s"),
         };
         SinrThreshold::from_db(db)
     }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 use wifair_core::{FiveTuple, Packet, Rng, SackBlocks, StationId, TCP, TcpFlags, Time};
 
-use super::{Field, FieldEvent, FieldRules, Outgoing, Power};
+use super::{EifsAfter, Field, FieldEvent, FieldRules, FieldSpec, Outgoing, Power};
 use crate::bss::{Bss, Output};
 use crate::contention::{Access, ArrivalWithinIfs, BackoffRange, ContentionRules};
 use crate::mac::Mac;
@@ -13,6 +13,7 @@ use crate::node::Node;
 use crate::phy::timing::BssTiming;
 use crate::phy::{Modes, PhySpec, StationPhy};
 use crate::ppdu::Ppdu;
+use crate::records::{BssSnapshot, Usage};
 use crate::spec::{BssSpec, StationSpec};
 
 /// Power at which the nodes of these tests hear each other: 53 dB above the noise.
@@ -45,6 +46,7 @@ struct Run {
 impl Run {
     /// As `spec` has it, with `rows` in place of "everybody hears everybody" and these bounds of CW, if given.
     fn new(spec: &BssSpec, seed: u64, labels: &[String], rows: Vec<Vec<(usize, Power)>>) -> Run {
+        let mbps = spec.stations[0].rate_mbps.unwrap();
         let phy = BssTiming::with(&spec.phy, false, "phy").unwrap();
         let mac = Mac::new(&spec.mac, &phy, "mac").unwrap();
         let modes = spec.phy.modes(&StationPhy::default(), "phy").unwrap();
@@ -56,7 +58,8 @@ impl Run {
             arrival_within_ifs: spec.mac.arrival_within_ifs,
             at_boundaries: false,
         };
-        let rules = FieldRules::new(contention, &phy, &mac, true, NOISE_DBM);
+        let spec = FieldSpec { eifs_after: EifsAfter::Energy, ..FieldSpec::default() };
+        let rules = FieldRules::new(&spec, contention, &phy, &mac, NOISE_DBM);
         let access = Access { cw_min: phy.cw_min, cw_max: phy.cw_max, aifs: phy.difs };
         let contenders = labels.iter().map(|label| (access, Rng::stream(seed, label, "backoff")));
         Run {
@@ -64,7 +67,7 @@ impl Run {
             phy,
             mac,
             modes,
-            mbps: spec.stations[0].rate_mbps.unwrap(),
+            mbps,
             queues: labels.iter().map(|_| VecDeque::new()).collect(),
             retries: vec![[0; 2]; labels.len()],
             events: Vec::new(),
@@ -94,11 +97,13 @@ impl Run {
         for event in events.drain(..) {
             match event {
                 FieldEvent::Started(node) => self.starts.push((now, node)),
-                FieldEvent::Received(node) => self.received.push((now, node)),
-                FieldEvent::Acknowledged(node) => self.finish(node),
-                FieldEvent::Failed { node, has_cts } => {
+                FieldEvent::Received(exchange) => self.received.push((now, exchange.node)),
+                FieldEvent::Ended { .. } => {}
+                FieldEvent::Acknowledged(exchange) => self.finish(exchange.node),
+                FieldEvent::Failed(exchange) => {
+                    let node = exchange.node;
                     let [short, long] = &mut self.retries[node];
-                    let is_lost = match has_cts {
+                    let is_lost = match exchange.has_cts() {
                         true => {
                             *short = 0;
                             *long += 1;
@@ -110,9 +115,11 @@ impl Run {
                         }
                     };
                     self.lost += u32::from(is_lost);
-                    match is_lost {
-                        true => self.finish(node),
-                        false => self.field.go_on(node, false, true),
+                    if is_lost {
+                        self.finish(node);
+                    } else {
+                        self.field.set_window(node, false);
+                        self.field.go_on(node, true);
                     }
                 }
             }
@@ -124,20 +131,9 @@ impl Run {
     fn finish(&mut self, node: usize) {
         self.retries[node] = [0; 2];
         self.queues[node].pop_front();
-        self.field.go_on(node, true, !self.queues[node].is_empty());
+        self.field.set_window(node, true);
+        self.field.go_on(node, !self.queues[node].is_empty());
     }
-
-    fn run_before(&mut self, limit: Time) {
-        while self.field.due() < limit {
-            self.advance();
-        }
-    }
-}
-
-/// All of `n` nodes hear each other equally well.
-fn everybody(n: usize) -> Vec<Vec<(usize, Power)>> {
-    let loud = Power::from_dbm(LOUD_DBM);
-    (0..n).map(|from| (0..n).filter(|to| *to != from).map(|to| (to, loud)).collect()).collect()
 }
 
 /// Pairs that hear each other.
@@ -182,16 +178,23 @@ fn packet(seq: u32, ip_bytes: u32) -> Packet {
 /// A packet that arrives at a node: when, in ns, from which node; the AP's go to that station.
 type Arrival = (u64, usize, usize, u32);
 
-/// Starts and receptions on the shared medium.
-fn shared(spec: &BssSpec, seed: u64, arrivals: &[Arrival]) -> [Vec<(Time, usize)>; 2] {
+/// What happens in a BSS.
+#[derive(Debug, PartialEq)]
+struct Trajectory {
+    /// In order of time and node.
+    starts: Vec<(Time, usize)>,
+    received: Vec<(Time, usize)>,
+    /// Idle time, time in collisions, and of stations up and down, at each arrival.
+    occupied: Vec<Vec<Time>>,
+    end: BssSnapshot,
+}
+
+fn trajectory(spec: &BssSpec, seed: u64, arrivals: &[Arrival]) -> Trajectory {
     let mut bss = Bss::new(spec, seed).unwrap();
-    let (mut starts, mut received) = (Vec::new(), Vec::new());
+    let (mut starts, mut received, mut occupied) = (Vec::new(), Vec::new(), Vec::new());
     let mut run = |bss: &mut Bss, limit: Time| {
         let mut began = |bss: &Bss| {
-            let now = bss.transmissions().map(|ppdu| (ppdu.begins, ppdu.from.index()));
-            let before = starts.len();
-            starts.extend(now);
-            starts[before..].sort_unstable();
+            starts.extend(bss.transmissions().map(|ppdu| (ppdu.begins, ppdu.from.index())));
         };
         while let Some((at, output)) = bss.advance_watched(limit, &mut began) {
             if let Output::Delivery(delivery) = output {
@@ -204,26 +207,22 @@ fn shared(spec: &BssSpec, seed: u64, arrivals: &[Arrival]) -> [Vec<(Time, usize)
     for &(ns, from, station, bytes) in arrivals {
         let now = Time::from_ns(ns);
         run(&mut bss, now);
+        let BssSnapshot { idle, collision_airtime, stations, .. } = bss.snapshot(now);
+        let of_stations = stations.iter().flat_map(|station| [station.up.airtime, station.down.airtime]);
+        occupied.push([idle, collision_airtime].into_iter().chain(of_stations).collect());
         match Node::at(from) {
             Node::Ap => bss.send_down(StationId(station as u16), &packet(0, bytes), now),
             Node::Station(station) => bss.send_up(station, &packet(from as u32, bytes), now),
         }
     }
     run(&mut bss, Time::MAX);
-    [starts, received]
+    starts.sort_unstable();
+    Trajectory { starts, received, occupied, end: bss.snapshot(Time::from_s(100)) }
 }
 
-fn field(spec: &BssSpec, seed: u64, arrivals: &[Arrival]) -> [Vec<(Time, usize)>; 2] {
-    let nodes = spec.stations.len() + 1;
-    let mut run = Run::new(spec, seed, &labels(nodes - 1), everybody(nodes));
-    for &(ns, from, station, ip_bytes) in arrivals {
-        let now = Time::from_ns(ns);
-        run.run_before(now);
-        let to = if from == 0 { station + 1 } else { 0 };
-        run.offer(from, Queued { to, ip_bytes }, now);
-    }
-    run.run_before(Time::MAX);
-    [run.starts, run.received]
+/// The same BSS as a field.
+fn as_field(spec: &BssSpec, field: FieldSpec) -> BssSpec {
+    BssSpec { field: Some(field), ..spec.clone() }
 }
 
 fn arrivals(stations: usize) -> impl Strategy<Value = Vec<Arrival>> {
@@ -271,10 +270,8 @@ proptest! {
     /// Everybody hears everybody equally well: the shared medium's trajectory, to the nanosecond.
     #[test]
     fn a_field_of_equals_is_the_shared_medium((spec, arrivals) in plan(), seed in any::<u64>()) {
-        let [shared_starts, shared_received] = shared(&spec, seed, &arrivals);
-        let [field_starts, field_received] = field(&spec, seed, &arrivals);
-        prop_assert_eq!(shared_starts, field_starts);
-        prop_assert_eq!(shared_received, field_received);
+        let field = as_field(&spec, FieldSpec { eifs_after: EifsAfter::Energy, ..FieldSpec::default() });
+        prop_assert_eq!(trajectory(&spec, seed, &arrivals), trajectory(&field, seed, &arrivals));
     }
 }
 
@@ -283,26 +280,40 @@ fn within(w: u32, k: u32) -> f64 {
     f64::from(w * (2 * k + 1) - k * (k + 1)) / f64::from(w * w)
 }
 
-/// Share of runs in which two stations that do not hear each other overlap in their first attempts: the second starts before
+/// Two stations that do not receive each other.
+fn hidden_pair(spec: &BssSpec) -> BssSpec {
+    let hidden = vec![["sta-0".into(), "sta-1".into()]];
+    as_field(spec, FieldSpec { hidden, ..FieldSpec::default() })
+}
+
+/// Share of runs in which two stations that do not receive each other overlap in their first attempts: the second starts before
 /// it could sense the answer to the first.
 fn overlaps(spec: &BssSpec, with_rts: bool) -> f64 {
     const RUNS: u64 = 60_000;
+    let spec = hidden_pair(spec);
+    let run = Run::new(&spec, 0, &labels(2), pairs(3, &[(0, 1), (0, 2)]));
+    let on_air = run.modes.on_air(run.modes.rate_index(run.mbps, "rate").unwrap());
+    let first = match with_rts {
+        true => run.phy.control(&on_air).rts.duration,
+        false => Ppdu::of_frame(&on_air, run.phy.psdu_bytes(1_500)).airtime,
+    };
     let mut overlapping = 0_u32;
     for seed in 0..RUNS {
-        let mut run = Run::new(spec, seed, &labels(2), pairs(3, &[(0, 1), (0, 2)]));
-        for node in [1, 2] {
-            run.offer(node, Queued { to: 0, ip_bytes: 1_500 }, Time::ZERO);
+        let mut bss = Bss::new(&spec, seed).unwrap();
+        for station in [0, 1] {
+            bss.send_up(StationId(station), &packet(0, 1_500), Time::ZERO);
         }
-        while run.starts.len() < 2 {
-            run.advance();
+        let mut begins = [None; 2];
+        while begins.contains(&None) {
+            let next = bss.next_event();
+            bss.advance_watched(next + Time::from_ns(1), |bss| {
+                for ppdu in bss.transmissions() {
+                    begins[ppdu.from.index() - 1].get_or_insert(ppdu.begins);
+                }
+            });
         }
-        let on_air = run.modes.on_air(run.modes.rate_index(run.mbps, "rate").unwrap());
-        let first = match with_rts {
-            true => run.phy.control(&on_air).rts.duration,
-            false => Ppdu::of_frame(&on_air, run.phy.psdu_bytes(1_500)).airtime,
-        };
-        let [(a, first_node), (b, second_node)] = [run.starts[0], run.starts[1]];
-        overlapping += u32::from(first_node != second_node && b - a <= first + run.phy.sifs);
+        let [a, b] = begins.map(Option::unwrap);
+        overlapping += u32::from(a.max(b) - a.min(b) <= first + run.phy.sifs);
     }
     f64::from(overlapping) / RUNS as f64
 }
@@ -382,4 +393,51 @@ fn the_flow_in_the_middle_starves() {
     println!("{left} {middle} {right}");
     assert!(middle < 0.1 * left.min(right), "{middle} of {left} and {right}");
     assert!((left / right - 1.0).abs() < 0.05, "{left} and {right}");
+}
+
+#[test]
+fn a_cts_sets_the_nav_of_a_station_that_does_not_receive_the_data() {
+    let mut spec = spec(2, 24.0);
+    spec.mac.rts_threshold_bytes = Some(0);
+    let alone = trajectory(&hidden_pair(&spec), 1, &[(0, 1, 0, 1_500)]);
+    let [(_, first)] = alone.starts[..] else { panic!("{:?}", alone.starts) };
+    assert_eq!(first, 1);
+    let run = Run::new(&spec, 1, &labels(2), pairs(3, &[(0, 1), (0, 2)]));
+    let on_air = run.modes.on_air(run.modes.rate_index(run.mbps, "rate").unwrap());
+    let ppdu = Ppdu::of_frame(&on_air, run.phy.psdu_bytes(1_500));
+    let reservation = run.mac.waits[usize::from(ppdu.control)].reservation;
+    let end = reservation + ppdu.airtime + ppdu.response;
+    // While the data frame is on the air, and in the SIFS before and after it, the other station senses nothing.
+    let quiet = [
+        reservation - run.phy.sifs + Time::from_ns(1),
+        reservation,
+        reservation + Time::from_ns(ppdu.airtime.as_ns() / 2),
+    ];
+    for at in quiet.into_iter().chain([reservation + ppdu.airtime + Time::from_ns(1)]) {
+        let both = trajectory(&hidden_pair(&spec), 1, &[(0, 1, 0, 1_500), (at.as_ns(), 2, 0, 1_500)]);
+        let [(_, 1), (second, 2)] = both.starts[..] else { panic!("at {at}: {:?}", both.starts) };
+        assert!(second >= end + run.phy.difs, "it arrived at {at} and started at {second}");
+        assert_eq!(both.end.collisions, 0);
+    }
+}
+
+#[test]
+fn without_an_rts_a_hidden_station_sends_into_the_data() {
+    let both = trajectory(&hidden_pair(&spec(2, 24.0)), 1, &[(0, 1, 0, 1_500), (100_000, 2, 0, 1_500)]);
+    assert_eq!(both.starts[..2], [(Time::ZERO, 1), (Time::from_us(100), 2)]);
+    assert!(both.end.collisions > 0);
+}
+
+#[test]
+fn times_of_overlapping_exchanges_add_up() {
+    let arrivals: Vec<Arrival> = (0..80).map(|i| (i * 50_000, 1 + i as usize % 2, 0, 1_500)).collect();
+    let end = trajectory(&hidden_pair(&spec(2, 24.0)), 1, &arrivals).end;
+    let airtime = end.stations.iter().fold(Time::ZERO, |sum, s| sum + s.up.airtime + s.down.airtime);
+    assert!(end.collisions > 0 && end.collision_airtime > Time::ZERO && airtime > Time::ZERO);
+    assert_eq!(airtime + end.collision_airtime + end.idle, end.elapsed);
+    let up = |of: fn(&Usage) -> u64| end.stations.iter().map(|station| of(&station.up)).sum::<u64>();
+    let (attempts, retries) = (up(|usage| usage.attempts), up(|usage| usage.retries));
+    let (delivered, lost) = (up(|usage| usage.delivered), up(|usage| usage.lost_at_retry_limit));
+    assert_eq!(attempts, 80 + retries);
+    assert_eq!(delivered + lost, 80);
 }

@@ -3,6 +3,7 @@
 
 use wifair_core::Time;
 
+use super::field::InField;
 use super::{Event, Exchanges};
 use crate::aggregation::Occasion;
 use crate::edcaf::Failure;
@@ -28,6 +29,24 @@ impl Exchanges {
             _ => self.start_collision(with_beacon, now),
         }
         None
+    }
+
+    /// Lets a channel access function take packets ahead of access; if it was free, it contends now. Where it does not take any
+    /// ahead, or in a field, lets a free one take a packet and contend.
+    #[inline(never)]
+    pub(super) fn serve_generally(&mut self, sender: EdcafId, now: Time) {
+        if let Some(mut field) = InField::of(self) {
+            return field.serve(sender, now);
+        }
+        let was_free = self.nodes.edcaf(sender).is_free();
+        let is_served = match self.nodes.prefetches(sender) {
+            true => self.prefetch(sender, Occasion::Arrival, now),
+            false => self.nodes.select_next(sender, &self.phy, now),
+        };
+        if is_served && was_free {
+            self.medium.arrive(sender, now);
+            self.meter_wait(sender, now);
+        }
     }
 
     /// Handles an internal collision: a higher category of the node, or a beacon, transmits when the frame of `sender` would
@@ -168,7 +187,8 @@ impl Exchanges {
             }
             _ => {}
         }
-        let event = self.deliver(now);
+        let exchange = self.medium.pass_data();
+        let event = self.deliver(exchange, now);
         self.medium.pass_captured();
         event
     }
@@ -307,6 +327,9 @@ impl Exchanges {
             true => self.prefetch(sender, Occasion::Outcome, now),
             false => self.select_next(sender, now),
         };
+        if let Some(mut field) = InField::of(self) {
+            return field.go_on(sender, more, now);
+        }
         self.medium.go_on(sender, more);
         if more {
             self.meter_wait(sender, now);

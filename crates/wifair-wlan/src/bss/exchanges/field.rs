@@ -1,0 +1,151 @@
+//! Exchanges of a BSS whose nodes do not all hear each other (`docs/medium.md`, section 16). The field says what happens on
+//! the air; here it becomes packets, retries and usage, as `start`, `deliver`, `end` and `failure` do it for the shared medium.
+
+use wifair_core::Time;
+
+use super::{Event, Exchanges};
+use crate::exchange::{OngoingExchange, ReceptionOutcome};
+use crate::field::medium::FieldMedium;
+use crate::field::{FieldEvent, FieldExchange, Outgoing};
+use crate::node::EdcafId;
+
+/// The channel access function of a node: under DCF the only one.
+pub(crate) fn sender_at(node: usize) -> EdcafId {
+    EdcafId::at(node)
+}
+
+/// The exchanges of a BSS that is a field.
+pub(crate) struct InField<'a>(&'a mut Exchanges);
+
+impl<'a> InField<'a> {
+    /// The exchanges, if the BSS is a field.
+    #[inline(always)] // most are none
+    pub(crate) fn of(exchanges: &'a mut Exchanges) -> Option<InField<'a>> {
+        if exchanges.field.is_some() { Some(InField(exchanges)) } else { None }
+    }
+
+    fn medium(&mut self) -> &mut FieldMedium {
+        self.0.field.as_deref_mut().expect("the BSS is a field")
+    }
+
+    /// Lets a free channel access function take a packet and contend for it.
+    pub(super) fn serve(&mut self, sender: EdcafId, now: Time) {
+        if self.0.nodes.select_next(sender, &self.0.phy, now) {
+            self.medium().field.arrive(sender.index(), now);
+            self.meter_wait(sender, now);
+            self.follow(now);
+        }
+    }
+
+    /// Lets the field handle what is due at `now`. Returns whether the first thing that has happened is that a sender comes to
+    /// know the outcome of its exchange.
+    pub(crate) fn reach_outcome(&mut self, now: Time) -> bool {
+        let Exchanges { nodes, links, field, .. } = &mut *self.0;
+        let outgoing = |node: usize| {
+            let edcaf = nodes.edcaf(sender_at(node));
+            let link = edcaf.link();
+            Outgoing { to: link.receiver().index(), ppdu: edcaf.next_ppdu(&links[link.index()].on_air) }
+        };
+        let medium = field.as_deref_mut().expect("the BSS is a field");
+        medium.advance(now, outgoing);
+        let Some((exchange, _)) = medium.outcome() else { return false };
+        self.regard(&exchange);
+        true
+    }
+
+    /// Makes `exchange` the one whose events are handled.
+    fn regard(&mut self, exchange: &FieldExchange) -> OngoingExchange {
+        let sender = sender_at(exchange.node);
+        let link = self.0.nodes.edcaf(sender).link();
+        let end = match exchange.data_ends {
+            Some(data_ends) if exchange.is_received => data_ends + exchange.outgoing.ppdu.response,
+            _ => exchange.ended,
+        };
+        let outcome = ReceptionOutcome::Decoded; // not read: the field's event says it
+        let ongoing = OngoingExchange { sender, link, outcome, end, follows: false };
+        self.0.medium.regard(ongoing, exchange.began);
+        ongoing
+    }
+
+    /// Handles the next of what has happened at `now`.
+    pub(crate) fn pass(&mut self, now: Time) -> Option<Event> {
+        let mut output = None;
+        match self.medium().pop() {
+            None => {}
+            Some(FieldEvent::Started(node)) => {
+                let Exchanges { nodes, links, .. } = &mut *self.0;
+                let edcaf = nodes.edcaf_mut(sender_at(node));
+                let row = &mut links[edcaf.link().index()];
+                edcaf.attempt(&row.on_air.mode, Time::ZERO);
+                row.usage.attempts += 1;
+            }
+            Some(FieldEvent::Received(exchange)) => {
+                let ongoing = self.regard(&exchange);
+                output = self.0.deliver(ongoing, now);
+            }
+            Some(FieldEvent::Ended { node, alone }) => {
+                let link = self.0.nodes.edcaf(sender_at(node)).link();
+                self.0.links[link.index()].usage.airtime += alone;
+            }
+            Some(FieldEvent::Acknowledged(exchange)) => self.acknowledge(&exchange, now),
+            Some(FieldEvent::Failed(exchange)) => self.fail(&exchange, now),
+        }
+        self.follow(now);
+        output
+    }
+
+    fn acknowledge(&mut self, exchange: &FieldExchange, now: Time) {
+        let OngoingExchange { sender, link, .. } = self.regard(exchange);
+        self.close_cost(exchange);
+        self.medium().field.set_window(exchange.node, true);
+        let more = self.0.complete(sender, link, now).is_some();
+        self.go_on(sender, more, now);
+    }
+
+    fn fail(&mut self, exchange: &FieldExchange, now: Time) {
+        let OngoingExchange { sender, link, .. } = self.regard(exchange);
+        self.close_cost(exchange);
+        let failure = self.0.nodes.fail(sender, exchange.has_cts(), exchange.ended, now, &self.0.mac);
+        if failure.is_reported {
+            self.0.nodes.edcaf_mut(sender).close_attempt();
+        }
+        self.medium().field.set_window(exchange.node, failure.resets_window);
+        if !failure.is_lost {
+            self.0.links[link.index()].usage.retries += 1;
+            self.go_on(sender, true, now);
+        }
+    }
+
+    /// Counts the airtime of an exchange, and slots that were drawn after its wait began.
+    fn close_cost(&mut self, exchange: &FieldExchange) {
+        let drawn_late = self.medium().field.take_drawn_late(exchange.node);
+        let edcaf = self.0.nodes.edcaf_mut(sender_at(exchange.node));
+        edcaf.occupy(exchange.ended - exchange.began);
+        if self.0.meter.is_some() {
+            edcaf.wait(drawn_late);
+        }
+    }
+
+    /// Lets `sender` contend with what it sends next, if there is `more`.
+    pub(super) fn go_on(&mut self, sender: EdcafId, more: bool, now: Time) {
+        self.medium().field.go_on(sender.index(), more);
+        if more {
+            self.meter_wait(sender, now);
+        }
+        self.follow(now);
+    }
+
+    /// Counts the wait of `sender` for access that begins now.
+    fn meter_wait(&mut self, sender: EdcafId, now: Time) {
+        if self.0.meter.is_some() {
+            let wait = self.medium().field.wait(sender.index(), now);
+            self.0.nodes.edcaf_mut(sender).wait(wait);
+        }
+    }
+
+    /// The medium's next event is the field's.
+    fn follow(&mut self, now: Time) {
+        let due = self.medium().due(now);
+        self.0.medium.set_due(due);
+    }
+}

@@ -1,0 +1,61 @@
+//! A field as the medium of a BSS: what has happened there is handled event by event, as the BSS outputs one thing at a time.
+
+use std::collections::VecDeque;
+
+use wifair_core::Time;
+
+use super::{Field, FieldEvent, FieldExchange, Outgoing};
+use crate::transmission::TransmissionOutcome;
+
+/// A field, and what has happened there and is not handled yet.
+pub(crate) struct FieldMedium {
+    pub field: Field,
+    events: VecDeque<FieldEvent>,
+    /// Buffer for the events of an instant.
+    fresh: Vec<FieldEvent>,
+}
+
+impl FieldMedium {
+    pub(crate) fn new(field: Field) -> FieldMedium {
+        FieldMedium { field, events: VecDeque::new(), fresh: Vec::new() }
+    }
+
+    /// When there is something to handle: at once if something has happened.
+    pub(crate) fn due(&self, now: Time) -> Time {
+        if self.events.is_empty() { self.field.due() } else { now }
+    }
+
+    /// Lets the field handle what is due at `now`, unless something is left from before. `outgoing` says what a node sends that
+    /// has won access.
+    pub(crate) fn advance(&mut self, now: Time, outgoing: impl FnMut(usize) -> Outgoing) {
+        if self.events.is_empty() {
+            self.field.advance(now, outgoing, &mut self.fresh);
+            self.events.extend(self.fresh.drain(..));
+        }
+    }
+
+    /// The next of what has happened.
+    pub(crate) fn pop(&mut self) -> Option<FieldEvent> {
+        self.events.pop_front()
+    }
+
+    /// The exchange whose sender comes to know its outcome, if that is what is handled next, with this outcome. An RTS that
+    /// nobody answers counts as a collision.
+    pub(crate) fn outcome(&self) -> Option<(FieldExchange, TransmissionOutcome)> {
+        let (exchange, outcome) = match *self.events.front()? {
+            FieldEvent::Acknowledged(exchange) => (exchange, TransmissionOutcome::Acknowledged),
+            FieldEvent::Failed(exchange) => {
+                let outcome = match exchange {
+                    FieldExchange { is_received: true, .. } => TransmissionOutcome::AckLost,
+                    FieldExchange { data_ends: Some(_), overlaps: false, .. } => {
+                        TransmissionOutcome::DataLost
+                    }
+                    FieldExchange { .. } => TransmissionOutcome::Collided,
+                };
+                (exchange, outcome)
+            }
+            FieldEvent::Started(_) | FieldEvent::Received(_) | FieldEvent::Ended { .. } => return None,
+        };
+        Some((exchange, outcome))
+    }
+}

@@ -1,0 +1,58 @@
+//! Thresholds and intervals of a field (`docs/medium.md`, section 16).
+
+use wifair_core::Time;
+
+use super::power::{Power, SinrThreshold};
+use super::spec::{EifsAfter, FieldSpec};
+use crate::contention::ContentionRules;
+use crate::mac::Mac;
+use crate::phy::Mode;
+use crate::phy::timing::BssTiming;
+
+/// Width, in MHz, that `noise_dbm` is given for.
+const NOISE_WIDTH_MHZ: f64 = 22.0;
+
+/// Thresholds and intervals of a field.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FieldRules {
+    pub contention: ContentionRules,
+    pub sifs: Time,
+    /// EIFS minus DIFS.
+    pub eifs_lead: Time,
+    /// Whether energy that the node was not locked to counts for EIFS.
+    pub eifs_after_energy: bool,
+    /// Power from which a preamble is detected.
+    pub preamble_detection: Power,
+    /// Energy from which the medium is busy.
+    pub energy_detection: Power,
+    /// SINR at which a preamble is detected.
+    pub(super) preamble: SinrThreshold,
+    noise_dbm: f64,
+}
+
+impl FieldRules {
+    pub(crate) fn new(
+        spec: &FieldSpec,
+        contention: ContentionRules,
+        phy: &BssTiming,
+        mac: &Mac,
+        noise_dbm: f64,
+    ) -> FieldRules {
+        FieldRules {
+            contention,
+            sifs: phy.sifs,
+            eifs_lead: mac.eifs_lead,
+            eifs_after_energy: spec.eifs_after == EifsAfter::Energy,
+            preamble_detection: Power::from_dbm(spec.preamble_detection_dbm),
+            energy_detection: Power::from_dbm(spec.energy_detection_dbm),
+            preamble: SinrThreshold::of_preamble(),
+            noise_dbm,
+        }
+    }
+
+    /// The noise that a frame in `mode` is received with.
+    pub(super) fn noise(&self, mode: &Mode) -> Power {
+        let width = f64::from(mode.width_mhz);
+        Power::from_dbm(self.noise_dbm + 10.0 * libm::log10(width / NOISE_WIDTH_MHZ))
+    }
+}

@@ -1,0 +1,171 @@
+//! The keys of a field, and the powers with which its nodes receive each other (`docs/medium.md`, section 16).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wifair_core::SpecError;
+
+use super::power::Power;
+use crate::check;
+
+/// Maximum number of nodes of a field.
+const MAX_NODES: usize = 1_001;
+
+/// Maximum received power, in dBm: the sum over all nodes is far from overflow.
+const MAX_RECEIVED_DBM: f64 = -10.0;
+
+/// What a node waits an EIFS after.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EifsAfter {
+    /// A frame that it was locked to and could not decode (10.3.2.3.7).
+    #[default]
+    Error,
+    /// In addition, energy above `energy_detection_dbm` that it was not locked to.
+    Energy,
+}
+
+/// Gain between two nodes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PairGain {
+    /// Two stations, or a station and `ap`.
+    pub between: [String; 2],
+    /// Gain in dB, the same both ways: the path loss with a minus sign.
+    pub gain_db: f64,
+}
+
+/// Which nodes receive which others, and with which power.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FieldSpec {
+    /// Gain in dB between two nodes of which one has no position, unless `gains` or `hidden` has the pair.
+    pub gain_db: f64,
+    /// Gains of single pairs. They take precedence over positions.
+    pub gains: Vec<PairGain>,
+    /// Pairs of stations that do not receive each other at all: names of two stations.
+    pub hidden: Vec<[String; 2]>,
+    /// Received power, in dBm, below which a node does not receive another at all.
+    pub floor_dbm: f64,
+    /// Received power, in dBm, from which a preamble is detected (17.3.10.6).
+    pub preamble_detection_dbm: f64,
+    /// Received power, in dBm, from which the medium is busy whatever is on it (17.3.10.6).
+    pub energy_detection_dbm: f64,
+    /// What a node waits an EIFS after: a frame that it could not decode (error), or also energy that it could
+    /// not lock to (energy).
+    pub eifs_after: EifsAfter,
+}
+
+impl Default for FieldSpec {
+    fn default() -> FieldSpec {
+        FieldSpec {
+            gain_db: -60.0,
+            gains: Vec::new(),
+            hidden: Vec::new(),
+            floor_dbm: -100.0,
+            preamble_detection_dbm: -82.0,
+            energy_detection_dbm: -62.0,
+            eifs_after: EifsAfter::default(),
+        }
+    }
+}
+
+/// A node of a field, as its spec has it.
+pub(crate) struct NodeOfField<'a> {
+    pub label: &'a str,
+    pub tx_power_dbm: f64,
+    pub position_m: Option<[f64; 2]>,
+}
+
+/// By transmitter: the nodes that receive it, with the power, in order.
+pub(crate) type Rows = Vec<Vec<(usize, Power)>>;
+
+impl FieldSpec {
+    /// Who receives whom with which power. `gain_db` is the gain at a distance in metres.
+    ///
+    /// # Errors
+    /// Returns the first value that is not allowed. `path` is the key of the field.
+    pub(crate) fn rows(
+        &self,
+        nodes: &[NodeOfField],
+        gain_db: impl Fn(f64) -> f64,
+        path: &str,
+    ) -> Result<Rows, SpecError> {
+        if nodes.len() > MAX_NODES {
+            let allowed = format!("1 to {} stations in a field", MAX_NODES - 1);
+            return Err(SpecError::new("stations", nodes.len() - 1, allowed));
+        }
+        check::number(path, "gain_db", self.gain_db, -300.0..=0.0, "dB")?;
+        check::number(path, "floor_dbm", self.floor_dbm, -160.0..=-40.0, "dBm")?;
+        check::number(path, "preamble_detection_dbm", self.preamble_detection_dbm, -160.0..=0.0, "dBm")?;
+        check::number(path, "energy_detection_dbm", self.energy_detection_dbm, -160.0..=0.0, "dBm")?;
+        let explicit = self.explicit(nodes, path)?;
+        let mut rows: Rows = vec![Vec::new(); nodes.len()];
+        for (from, row) in rows.iter_mut().enumerate() {
+            for (to, other) in nodes.iter().enumerate() {
+                let pair = explicit.get(&(from.min(to), from.max(to)));
+                let gain = match (pair, nodes[from].position_m, other.position_m) {
+                    _ if from == to => continue,
+                    (Some(None), ..) => continue,
+                    (Some(Some(gain)), ..) => *gain,
+                    (None, Some(a), Some(b)) => gain_db(libm::hypot(a[0] - b[0], a[1] - b[1])),
+                    (None, ..) => self.gain_db,
+                };
+                let dbm = nodes[from].tx_power_dbm + gain;
+                if dbm > MAX_RECEIVED_DBM {
+                    let value = format!("{dbm} dBm from {:?} at {:?}", nodes[from].label, other.label);
+                    let allowed = format!("a received power of at most {MAX_RECEIVED_DBM} dBm");
+                    return Err(SpecError::new(path, value, allowed));
+                }
+                if dbm >= self.floor_dbm {
+                    row.push((to, Power::from_dbm(dbm)));
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    /// The gains of pairs that are given one by one; `None` for a hidden pair.
+    fn explicit(
+        &self,
+        nodes: &[NodeOfField],
+        path: &str,
+    ) -> Result<std::collections::BTreeMap<(usize, usize), Option<f64>>, SpecError> {
+        let index: std::collections::BTreeMap<&str, usize> =
+            nodes.iter().enumerate().map(|(index, node)| (node.label, index)).collect();
+        let gains = self
+            .gains
+            .iter()
+            .enumerate()
+            .map(|(i, gain)| (format!("{path}.gains[{i}].between"), &gain.between, Some(gain.gain_db)));
+        let hidden =
+            self.hidden.iter().enumerate().map(|(i, pair)| (format!("{path}.hidden[{i}]"), pair, None));
+        let mut explicit = std::collections::BTreeMap::new();
+        for (key, pair, gain) in gains.chain(hidden) {
+            let find = |label: &String| {
+                index.get(label.as_str()).copied().ok_or_else(|| {
+                    SpecError::new(&key, format!("{label:?}"), "the name of a station, or \"ap\"")
+                })
+            };
+            let (a, b) = (find(&pair[0])?, find(&pair[1])?);
+            let value = format!("{:?} and {:?}", pair[0], pair[1]);
+            if a == b {
+                return Err(SpecError::new(key, value, "two different nodes"));
+            }
+            match gain {
+                Some(gain) => {
+                    let entry = key.trim_end_matches(".between");
+                    check::number(entry, "gain_db", gain, -300.0..=0.0, "dB")?;
+                }
+                None if a == 0 || b == 0 => {
+                    let allowed = "two stations: the access point has to receive all stations, and they it";
+                    return Err(SpecError::new(key, value, allowed));
+                }
+                None => {}
+            }
+            if explicit.insert((a.min(b), a.max(b)), gain).is_some() {
+                return Err(SpecError::new(key, value, "each pair once, in gains or in hidden"));
+            }
+        }
+        Ok(explicit)
+    }
+}
