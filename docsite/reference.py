@@ -63,6 +63,12 @@ def page() -> str:
     ]
     for section, place in SECTIONS.items():
         parts += [f"## `[{section}]`", ABOUT[section], table(list(_section(plan_node(*place))))]
+    parts += [
+        "## `[field]`",
+        "Which nodes receive which others, with which power ([the medium, section 16](medium.md#16-the-field)); without the table, all nodes "
+        "hear each other. In `hidden` and `gains` the name of a group stands for each of its stations.",
+        table(list(keys(plan_node("bss", "field")))),
+    ]
     ap = plan_node("bss", "ap")
     port = properties(properties(ap)["port"])
     other = {key: node for key, node in properties(ap).items() if key != "port"}

@@ -28,7 +28,11 @@ def cell(**others: Any) -> Scenario:
     return Scenario(**{**settings, **others})
 
 
-@pytest.mark.parametrize("name", gallery.names())
+# Without those that a session refuses.
+WATCHED = [name for name in gallery.names() if Scenario.from_toml(name).field is None]
+
+
+@pytest.mark.parametrize("name", WATCHED)
 def test_a_session_is_the_run_watched_or_not(name: str) -> None:
     """In pieces, with snapshots, with flows in reserve, and looking at every other piece."""
     scenario = Scenario.from_toml(name).override({"run.warmup_s": 0.0, "run.duration_s": 1.5})
@@ -37,6 +41,11 @@ def test_a_session_is_the_run_watched_or_not(name: str) -> None:
         session.advance(piece * 0.1, 0.05 if piece % 2 else None)
         session.snapshot()
     assert session.fingerprint() == scenario.fingerprint()
+
+
+def test_a_session_of_a_field_is_refused() -> None:
+    with pytest.raises(ScenarioError, match="field: "):
+        Session("hidden")
 
 
 def test_steps_are_the_run_too() -> None:
@@ -48,7 +57,7 @@ def test_steps_are_the_run_too() -> None:
     assert session.fingerprint() == session.past().fingerprint()
 
 
-@pytest.mark.parametrize("name", [*gallery.names(), "cell"])
+@pytest.mark.parametrize("name", [*WATCHED, "cell"])
 def test_what_is_saved_repeats_the_session(name: str) -> None:
     """Every kind of change, at arbitrary nanoseconds."""
     session = Session(cell() if name == "cell" else Scenario.from_toml(name), reserve=4)

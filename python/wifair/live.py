@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from wifair.errors import InputError
+from wifair.errors import InputError, ScenarioError
 from wifair.scenario.scenario import Scenario
 
 Table = dict[str, Any]
@@ -69,6 +69,9 @@ class Session:
         from wifair.scheme.python import failed
 
         given = scenario if isinstance(scenario, Scenario) else Scenario.from_toml(scenario)
+        if given.field is not None:
+            allowed = "no such table in a session, which shows frames that all nodes hear"
+            raise ScenarioError("field", "a field cannot be watched live", allowed=allowed)
         settings = given.settings()
         settings["run"] = {**settings.get("run", {}), "warmup_s": 0.0, "duration_s": LONGEST_S}
         settings["flows"] = [{**flow, "reserve": max(reserve, flow.get("reserve", 0))} for flow in settings["flows"]]

@@ -86,8 +86,8 @@ class PaperCell:
 # Today's scenarios have no warm-up, because initial waits count. In one minute they carry more packets than a paper's cell in
 # ten.
 _GALLERYS_S = {FULL: 60.0, QUICK: 20.0}
-# A starting point for new scenarios and the tests of flent, not cases of a network to compare.
-_SKETCHES = ("plain", "rrul", "rrul_be", "tcp_8up", "tcp_8down")
+# Starting points for new scenarios and the tests of flent, not cases of a network to compare.
+_SKETCHES = ("plain", "hidden", "rrul", "rrul_be", "tcp_8up", "tcp_8down")
 
 
 @dataclass(frozen=True)

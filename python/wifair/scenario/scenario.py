@@ -34,6 +34,7 @@ from wifair.scenario.components import (
 from wifair.scenario.dialects import DIALECTS
 from wifair.scenario.limits import limited, with_default_limits
 from wifair.scenario.overrides import assign, layered
+from wifair.scenario.pairs import pairs_of
 from wifair.scenario.places import Places
 from wifair.scenario.profiles import PROFILES
 
@@ -99,6 +100,7 @@ class Scenario(BaseModel):
     phy: Table = {}
     mac: Table = {}
     channel: Table = {}
+    field: Table | None = None
     ap: Table = {}
     wire: Table = {}
     tcp: Table = {}
@@ -235,6 +237,8 @@ class _PlanBuilder:
         self.station_origins: list[str] = []
         self.flow_origins: list[str] = []
         self.event_origins: list[str] = []
+        # By list of pairs in the field.
+        self.pair_origins: dict[str, list[str]] = {"gains": [], "hidden": []}
         # Labels of stations by the names that a scenario may use: a group's name, or the label itself.
         self.called: dict[str, list[str]] = {}
         # By name of a group of flows: whether it uses TCP.
@@ -256,8 +260,28 @@ class _PlanBuilder:
             plan["bss"]["mac"].setdefault("edca", {})
         plan["bss"]["ap"] = self.access_point()
         plan["bss"]["stations"], plan["flows"] = self.stations_and_flows()
+        if scenario.field is not None:
+            plan["bss"]["field"] = self.field(scenario.field)
         plan["events"] = self.events()
         return plan
+
+    def field(self, given: Table) -> Table:
+        """The field, with one entry per pair of nodes."""
+        table = checked_table(given, plan_node("bss", "field"), "field")
+        for key in ("gains", "hidden"):
+            entries: list[Any] = []
+            for i, entry in enumerate(table.get(key, [])):
+                origin = f"field.{key}[{i}]"
+                if key == "hidden":
+                    pairs: list[Any] = pairs_of(entry, self.called, origin)
+                else:
+                    between = pairs_of(entry.get("between"), self.called, f"{origin}.between")
+                    pairs = [{**entry, "between": pair} for pair in between]
+                entries += pairs
+                self.pair_origins[key] += [origin] * len(pairs)
+            if key in table:
+                table[key] = entries
+        return table
 
     def events(self) -> list[Table]:
         """One entry per event. An event for a group of stations gives one entry per station."""
@@ -449,6 +473,12 @@ class _PlanBuilder:
             head, _, rest = rest.partition(".")
             if head == "ap":
                 return join("ap", rest.removeprefix("port").lstrip("."))
+        if head == "field":
+            which, _, pair = rest.partition(".")
+            index, _, inner = pair.partition(".")
+            if index.isdigit() and int(index) < len(self.pair_origins.get(which, [])):
+                origin = self.pair_origins[which][int(index)]
+                return join(origin, inner) if inner else origin
         origins_of = {"stations": self.station_origins, "flows": self.flow_origins, "events": self.event_origins}
         if head in origins_of and rest:
             index, _, rest = rest.partition(".")

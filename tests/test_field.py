@@ -1,0 +1,102 @@
+"""A field: one BSS whose nodes do not all hear each other (docs/medium.md, section 16), through the user's keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from wifair import Scenario
+from wifair.errors import ScenarioError
+
+Table = dict[str, Any]
+
+
+def scenario(**keys: Any) -> Scenario:
+    """Two stations at 24 Mbps with uploads, downloads and a call each."""
+    tables: Table = {
+        "run": {"warmup_s": 1, "duration_s": 3},
+        "phy": {"name": "802.11a"},
+        "stations": [{"name": name, "rate_mbps": 24.0} for name in ("left", "right")],
+        "flows": [
+            {"name": f"{station}-{direction}", "station": station, "direction": direction}
+            for station in ("left", "right")
+            for direction in ("up", "down")
+        ]
+        + [{"name": "call", "station": "left", "direction": "up", "application": "voip"}],
+    }
+    return Scenario(**{**tables, **keys})
+
+
+def uploads(**keys: Any) -> Scenario:
+    """One saturated upload over UDP per station, in packets of 1,500 bytes."""
+    flows = [
+        {"station": name, "direction": "up", "application": {"name": "udp", "rate_mbps": 20.0}}
+        for name in ("left", "right")
+    ]
+    return scenario(flows=flows, **keys)
+
+
+@pytest.mark.parametrize("rts", [{}, {"rts_threshold_bytes": 500}], ids=["basic", "rts"])
+@pytest.mark.parametrize("scheme", ["droptail", "adaptive-pushout", "las", "dqm", "pie", "fq-codel", "mac80211"])
+def test_a_field_of_equals_is_the_shared_medium(scheme: str, rts: Table) -> None:
+    keys: Table = {"mac": rts, "ap": {"scheme": scheme}}
+    shared, field = scenario(**keys), scenario(**keys, field={"eifs_after": "energy"})
+    assert field.fingerprint() == shared.fingerprint()
+
+
+def test_hidden_stations_are_another_run() -> None:
+    assert uploads(field={"hidden": [["left", "right"]]}).fingerprint() != uploads().fingerprint()
+
+
+def test_rts_mends_what_hidden_stations_break() -> None:
+    """A frame of 1,500 bytes at 6 Mbps lasts longer than 200 slots: hidden backoffs are hardly ever that far apart."""
+    slow = [{"name": name, "rate_mbps": 6.0} for name in ("left", "right")]
+
+    def goodput_mbps(**keys: Any) -> float:
+        given = uploads(stations=slow, run={"warmup_s": 1, "duration_s": 20}, **keys)
+        return float(given.run(seeds=1).flows["goodput_mbps"].sum())
+
+    hidden, rts = {"hidden": [["left", "right"]]}, {"rts_threshold_bytes": 500}
+    together = goodput_mbps(mac=rts)
+    assert 0 < goodput_mbps(field=hidden) < 0.25 * together
+    assert 0.9 * together < goodput_mbps(field=hidden, mac=rts) < together
+
+
+def test_a_groups_name_stands_for_its_stations() -> None:
+    stations = [{"name": "left", "count": 2, "rate_mbps": 24.0}, {"name": "right", "rate_mbps": 24.0}]
+    plan = scenario(stations=stations, field={"hidden": [["left", "right"], ["left", "left"]]}).plan()
+    assert plan["bss"]["field"]["hidden"] == [["left-1", "right"], ["left-2", "right"], ["left-1", "left-2"]]
+
+
+@pytest.mark.parametrize(
+    ("keys", "key", "told"),
+    [
+        ({"field": {"hiden": []}}, "field.hiden", "hidden"),
+        ({"field": {"hidden": [["left", "rigth"]]}}, "field.hidden[0]", "right"),
+        ({"field": {"hidden": [["left", "ap"]]}}, "field.hidden[0]", "access point"),
+        ({"field": {"hidden": [["left", "left"]]}}, "field.hidden[0]", "two different nodes"),
+        ({"field": {"hidden": [["left"]]}}, "field.hidden[0]", "two names"),
+        ({"field": {"hidden": [["left", "right"], ["right", "left"]]}}, "field.hidden[1]", "each pair once"),
+        ({"field": {"gains": [{"between": ["left", "ap"], "gain_db": -120}]}}, "stations[0]", "ap"),
+        ({"field": {"gains": [{"between": ["left", "ap"], "gain_db": float("nan")}]}}, "field.gains[0].gain_db", "dB"),
+        ({"field": {"gain_db": 0.0}}, "field", "-10 dBm"),
+        ({"field": {"eifs_after": "eror"}}, "field.eifs_after", "error"),
+        ({"field": {}, "phy": {"name": "802.11ax"}, "stations": []}, "phy.name", "802.11a"),
+        ({"field": {}, "mac": {"edca": {}}}, "mac.edca", "DCF"),
+        ({"field": {}, "mac": {"capture_db": 10.0}}, "mac.capture_db", "SINR"),
+        ({"field": {}, "mac": {"beacons": {}}}, "mac.beacons", "beacons"),
+        ({"field": {}, "mac": {"rate_adaptation": "arf"}}, "mac.rate_adaptation", "fixed"),
+        ({"field": {}, "mac": {"ack_timeout_us": 10.0}}, "mac.ack_timeout_us", "SIFS"),
+        ({"field": {}, "channel": {"fading": {"sigma_db": 4.0, "coherence_time_s": 1.0}}}, "channel.fading", "powers"),
+        ({"ap": {"tx_power_dbm": 20.0}}, "ap.tx_power_dbm", "field"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_a_field_does_not_have_is_refused(keys: Table, key: str, told: str) -> None:
+    if keys.get("stations") == []:  # with the rates of 802.11ax
+        names = ("left", "right")
+        keys = {**keys, "stations": [{"name": name} for name in names]}
+    with pytest.raises(ScenarioError) as refused:
+        scenario(**keys)
+    assert refused.value.key == key
+    assert told in str(refused.value)
