@@ -441,3 +441,24 @@ fn times_of_overlapping_exchanges_add_up() {
     assert_eq!(attempts, 80 + retries);
     assert_eq!(delivered + lost, 80);
 }
+
+#[test]
+fn a_station_whose_nav_is_set_sends_no_cts() {
+    // Stations 0 and 2 send an RTS at once. The AP decodes neither; station 1, which does not receive station 0, decodes that
+    // of station 2, and its NAV is set when the AP sends it an RTS, although nobody transmits.
+    let mut spec = spec(3, 24.0);
+    spec.mac.rts_threshold_bytes = Some(0);
+    let hidden = vec![["sta-0".into(), "sta-1".into()], ["sta-0".into(), "sta-2".into()]];
+    let spec = as_field(&spec, FieldSpec { hidden, ..FieldSpec::default() });
+    let run = Run::new(&spec, 1, &labels(3), pairs(4, &[(0, 1), (0, 2), (0, 3), (2, 3)]));
+    let on_air = run.modes.on_air(run.modes.rate_index(run.mbps, "rate").unwrap());
+    let at = run.phy.control(&on_air).rts.duration + run.phy.difs + Time::from_us(1);
+    let down = (at.as_ns(), 0, 1, 1_500);
+    let starts_of_ap = |arrivals: &[Arrival]| {
+        let starts = trajectory(&spec, 1, arrivals).starts;
+        starts.into_iter().filter(|(_, node)| *node == 0).map(|(start, _)| start).collect::<Vec<_>>()
+    };
+    assert_eq!(starts_of_ap(&[down]), [at]);
+    let with_nav = starts_of_ap(&[(0, 1, 0, 1_500), (0, 3, 0, 1_500), down]);
+    assert!(with_nav.len() > 1 && with_nav[0] == at, "{with_nav:?}");
+}
