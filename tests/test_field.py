@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from wifair import Scenario
 from wifair.errors import ScenarioError
+from wifair.study.traces import Traces
 
 Table = dict[str, Any]
 
@@ -100,3 +102,9 @@ def test_what_a_field_does_not_have_is_refused(keys: Table, key: str, told: str)
         scenario(**keys)
     assert refused.value.key == key
     assert told in str(refused.value)
+
+
+def test_a_capture_of_a_field_is_refused_before_it_runs(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match=r"traces.pcap: there is no capture of a field; allowed here: events"):
+        scenario(field={}).run(seeds=2, traces=Traces(pcap=tmp_path))
+    assert not list(tmp_path.iterdir())

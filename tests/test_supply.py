@@ -66,7 +66,7 @@ def licences(package: str) -> list[str]:
     if expression := told.get("License-Expression"):
         return re.split(r" AND | OR ", re.sub(r"[()]", "", expression))
     classified = [c.split(" :: ")[-1] for c in told.get_all("Classifier") or [] if c.startswith("License ::")]
-    written = (told.get("License") or "none is told").split("\n")[0]
+    written = (told.get("License") or "no licence stated").split("\n")[0]
     return [c for c in classified if c != "OSI Approved"] or re.split(r" AND | OR ", written)
 
 

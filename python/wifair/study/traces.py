@@ -64,7 +64,11 @@ class Traces:
         return TracedBatch(self, jobs, _native.Batch(list(jobs), threads, [self._of(seed) for _, seed in jobs]))
 
     def _check(self, plan: str) -> None:
-        labels = [station["label"] for station in json.loads(plan)["bss"]["stations"]]
+        bss = json.loads(plan)["bss"]
+        if self.pcap is not None and bss.get("field") is not None:
+            allowed = "events; with the table field each radio receives other frames"
+            raise ScenarioError("traces.pcap", "there is no capture of a field", allowed=allowed)
+        labels = [station["label"] for station in bss["stations"]]
         for name in self.stations:
             if name not in labels:
                 shown = ", ".join(labels) if len(labels) <= 20 else f"{labels[0]}, {labels[1]}, … {labels[-1]}"
