@@ -288,6 +288,7 @@ def test_a_figure_alone_runs_its_own_mixes_and_claims(monkeypatch: pytest.Monkey
     assert all(path.stat().st_size > 5_000 for path in paths)
 
 
+@pytest.mark.whole
 def test_the_whole_study_judges_every_claim(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(FORMS, "quick", TINY)
     found = reproduce("quick", None, None, None, None)

@@ -231,6 +231,7 @@ def test_newreno_in_figs_8_and_9_is_table_1s_run_until_the_rate_returns() -> Non
     assert not np.array_equal(once, back)
 
 
+@pytest.mark.whole
 def test_the_whole_study_judges_every_claim(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(FORMS, "quick", TINY)
     found = reproduce("quick", None, None, None, None)

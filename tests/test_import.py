@@ -434,6 +434,7 @@ direction = "up"
 """
 
 
+@pytest.mark.whole
 def test_a_run_imported_from_its_access_point_has_the_same_links_and_goodput(
     here: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -470,6 +471,7 @@ def assert_same_goodput(before: Scenario, after: Scenario) -> None:
         assert open_mbps < 0.15 * one.estimate, (number, one, two)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("rate", [0.04, 0.1])
 def test_errors_are_told_from_collisions(rate: float, tmp_path: Path) -> None:
     errors = {"stations[0].frame_error_rate": {"data_down": rate, "data_up": rate}}
@@ -577,6 +579,7 @@ def test_an_error_in_a_file_of_flent_names_the_field(content: bytes, message: st
         imported([tmp_path / "x.flent.gz"])
 
 
+@pytest.mark.whole
 def test_a_file_that_unpacks_to_gigabytes_is_refused_without_its_memory(tmp_path: Path) -> None:
     (tmp_path / "x.flent.gz").write_bytes(gzip.compress(bytes(2**30), 9)[: 8 * 2**20])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -669,6 +672,7 @@ UNPACKED: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress}
 PACKED: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_a_damaged_file_gives_a_scenario_or_an_error_that_names_it(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

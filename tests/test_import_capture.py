@@ -62,6 +62,7 @@ def goodput(made: Any) -> dict[tuple[int, str], float]:
     return found
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ["ap-air", "ap-wire"])
 def test_flows_of_a_run_are_read_from_its_capture(name: str, run: tuple[Scenario, Any, Path]) -> None:
     _, results, folder = run
@@ -78,6 +79,7 @@ def test_flows_of_a_run_are_read_from_its_capture(name: str, run: tuple[Scenario
     assert made.settings()["wire"]["one_way_delay_ms"] == pytest.approx(12, rel=0.1)
 
 
+@pytest.mark.whole
 def test_links_of_a_run_are_read_from_its_capture_on_the_air(run: tuple[Scenario, Any, Path]) -> None:
     scenario, results, folder = run
     made = imported([folder / "ap-air.pcapng"]).scenario().plan()
@@ -97,6 +99,7 @@ def test_links_of_a_run_are_read_from_its_capture_on_the_air(run: tuple[Scenario
             assert not rate or rate.value.mbps == pytest.approx(own, abs=0.01), number
 
 
+@pytest.mark.whole
 def test_encrypted_frames_count_by_their_length(run: tuple[Scenario, Any, Path], tmp_path: Path) -> None:
     scenario, _, _ = run
     scenario.run(seeds=1, traces=Traces(tmp_path, full_frames=True))
@@ -176,6 +179,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return found
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ["ap-air", "ap-wire", "ap-air.pcap", "ap-wire.pcap"])
 def test_a_damaged_capture_gives_a_scenario_or_an_error_that_names_it(
     name: str, small: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

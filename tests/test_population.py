@@ -166,6 +166,7 @@ def test_a_scenario_depends_on_nothing_but_its_kind_number_and_seed(
     assert all(other[name] != content for name, content in files.items())
 
 
+@pytest.mark.whole
 def test_every_file_of_200_random_seeds_is_a_scenario() -> None:
     for seed in SEEDS:
         for each in Population(count=1, seed=seed).drawn:

@@ -55,6 +55,7 @@ def without_engine(text: str) -> str:
     return re.sub(r"Engine `\w+`", "Engine", text).strip()
 
 
+@pytest.mark.whole
 def test_the_pages_are_what_their_values_give() -> None:
     """Every number, every sentence and the number of replications."""
     overview = Overview(values.read(values.beside(PAGE), contest()))

@@ -318,6 +318,7 @@ def test_a_figure_alone_runs_what_its_claims_need(tmp_path: Path) -> None:
     assert path.stat().st_size > 5_000
 
 
+@pytest.mark.whole
 def test_the_whole_study_judges_every_claim(tmp_path: Path) -> None:
     study = dataclasses.replace(STUDY, forms={"tiny": TINY})
     found = study.reproduce("tiny", None, None, None, None)

@@ -298,6 +298,7 @@ print(json.dumps(tuned.to_dict()))
 """
 
 
+@pytest.mark.whole
 def test_a_search_killed_at_random_moments_continues_to_the_same_answer(tmp_path: Path) -> None:
     base = {**BASE, "run": {"warmup_s": 1, "duration_s": 20}}
     command = [sys.executable, "-c", SEARCH, json.dumps([base, OVER, FEW, str(tmp_path / "killed")])]
