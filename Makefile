@@ -29,7 +29,7 @@ comparison: $(VENV)/.built
 scope: $(VENV)/.built
 	$(BIN)/python docs/figures/departures.py
 
-# For the hand at work: formatting, types, Rust tests, and the Python tests that take seconds and need no browser, build or real time.
+# For the hand at work: formatting, types, Rust tests, and the Python tests that are quick and need no browser, build or real time.
 # Takes what is built.
 check: $(MODULE) lint-python
 	cargo fmt --all --check

@@ -249,6 +249,7 @@ def test_the_whole_study_judges_every_claim(monkeypatch: pytest.MonkeyPatch, tmp
     assert "| ARF moves the rates: index |" in (tmp_path / "tables.md").read_text()
 
 
+@pytest.mark.whole
 def test_a_figure_runs_its_cells_alone() -> None:
     assert {cell.keys["case"] for cell in cells(TINY, "4")} == {RATES.id}
     assert {cell.keys["control"] for cell in cells(TINY, "8")} == set(CONTROLS)

@@ -172,6 +172,7 @@ def long_enough(scenario: Scenario) -> dict[str, float]:
     return {"warmup_s": max(0.2, 0.2 * duration_s), "duration_s": duration_s}
 
 
+@pytest.mark.whole
 def test_check_and_runs_agree_on_what_fits() -> None:
     """In 99 % of the random scenarios whose load is half to twice what the air carries and more than 5 % from it."""
     cells, expected = [], {}

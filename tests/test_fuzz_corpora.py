@@ -13,6 +13,7 @@ sys.path.insert(0, str(ROOT / "fuzz"))
 import corpora  # type: ignore[import-not-found]
 
 
+@pytest.mark.whole
 def test_every_target_has_an_archive_that_packs_to_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -26,6 +27,7 @@ def test_every_target_has_an_archive_that_packs_to_the_same_bytes(
         assert (tmp_path / "corpus" / f"{target}.tar").read_bytes() == kept[target]
 
 
+@pytest.mark.whole
 def test_unpacking_leaves_nothing_of_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpora, "FUZZ", tmp_path)
     folder = corpora.unpacked("plan")

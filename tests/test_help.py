@@ -72,6 +72,7 @@ def test_the_help_of_every_command_has_an_example_of_it(path: tuple[str, ...], h
     assert MARK in told.stdout
 
 
+@pytest.mark.whole
 def test_every_example_runs(here: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for folder in ROOT.iterdir():
         if folder.is_dir() and folder.name not in ("results", "target", "build") and folder.name[0] != ".":

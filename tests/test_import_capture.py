@@ -211,6 +211,7 @@ def test_an_error_names_record_and_reason(content: bytes, message: str, tmp_path
         imported([tmp_path / "x.pcap"])
 
 
+@pytest.mark.whole
 def test_memory_does_not_grow_with_the_capture(small: dict[str, bytes], tmp_path: Path) -> None:
     packed, path = small["ap-wire.pcap"], tmp_path / "x.pcap"
     with path.open("wb") as file:

@@ -16,6 +16,7 @@ def test_every_block_of_the_page_runs(tmp_path: Path) -> None:
     assert run_page(PYTHON, tmp_path) > 15
 
 
+@pytest.mark.whole
 def test_every_block_of_the_page_on_python_runs(tmp_path: Path) -> None:
     assert run_page(ROOT / "docs" / "python-api.md", tmp_path) > 10
     for name in ("schemes", "grid", "gentle", "gentle-python", "rtt"):

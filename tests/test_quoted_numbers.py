@@ -66,6 +66,7 @@ def test_the_pages_are_what_their_values_give() -> None:
         assert without_engine(quoted) == without_engine(written[marks]), f"{page.name}: `make comparison` writes it"
 
 
+@pytest.mark.whole
 def test_a_scheme_without_values_is_named(tmp_path: Path) -> None:
     path = tmp_path / "page.parquet"
     values.table(values.beside(PAGE)).remove(scheme="red").write_parquet(path)

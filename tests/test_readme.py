@@ -30,6 +30,7 @@ def test_the_examples_are_found() -> None:
     assert cells == [("cafe", ""), ("cafe", " --set ap.hardware=ideal"), ("paper:adaptive-pushout", "")]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("cell", "schemes", "settings"), EXAMPLES)
 def test_an_example_gives_the_table_below_it(cell: str, schemes: str, settings: str) -> None:
     below = README.partition(f"wifair compare {cell} --schemes {schemes}{settings}\n```")[2]

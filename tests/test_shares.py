@@ -62,6 +62,7 @@ def test_the_interval_of_a_share_is_clopper_and_pearsons(count: int, total: int)
     assert share_interval(0, 0).n == 0
 
 
+@pytest.mark.whole
 def test_the_permutation_test_agrees_with_the_exact_one() -> None:
     a, b = [7.0, 9.0, 8.0], [1.0, 2.0, 3.0, 4.0, 5.0]
     assert permutation_p(a, b) == pytest.approx(2 / 56, abs=0.006)  # 2 of 56 choices of 3 among 8 are as far apart
@@ -119,6 +120,7 @@ def test_the_answer_is_the_scheme_that_is_better_most_often_net() -> None:
     assert shares(alone).answer() == [f"There is nothing to compare: no other scheme ran with `{REFERENCE}`."]
 
 
+@pytest.mark.whole
 def test_what_costly_scenarios_have_in_common() -> None:
     many = [of(f"home-{n:03}", BETTER, 1 + n % 2) for n in range(12)]
     costly = [of(f"home-{n:03}", WORSE, 6 + n % 2) for n in range(12, 18)]

@@ -275,6 +275,7 @@ def interrupted(at: float, store: Path) -> Tuned | None:
     return None
 
 
+@pytest.mark.whole
 def test_ctrl_c_keeps_what_is_known(tmp_path: Path) -> None:
     whole = search().run()
     names = [point.name for point in whole.points]
