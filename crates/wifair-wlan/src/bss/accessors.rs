@@ -4,7 +4,7 @@ use wifair_core::{Ac, FiveTuple, FlowId, Packet, Rate, StationId, Time};
 use wifair_queue::{Direction, Flows, Ledger, TxQueue};
 
 use super::Bss;
-use super::exchanges::field::sender_at;
+use super::exchanges::field::link_between;
 use crate::exchange::Phase;
 use crate::field::medium::FieldMedium;
 use crate::link::LinkRow;
@@ -29,8 +29,8 @@ impl Bss {
             (exchanges, collisions) = field.begun();
             let (overlapping, alone) = field.occupied_until(now);
             collision_airtime = overlapping;
-            for (node, airtime) in alone {
-                let link = self.exchanges.nodes.edcaf(sender_at(node)).link();
+            for (from, to, airtime) in alone {
+                let link = link_between(from, to);
                 stations[link.station().index()].of(link.direction()).airtime += airtime;
             }
         } else if self.exchanges.medium.phase() == Phase::Beacon {

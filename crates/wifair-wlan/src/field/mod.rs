@@ -38,8 +38,9 @@ pub(crate) enum FieldEvent {
     Started(usize),
     /// The addressee has decoded its data frame.
     Received(FieldExchange),
-    /// The exchange of `node` has no further frame; for `alone` no other exchange was on the air.
-    Ended { node: usize, alone: Time },
+    /// An exchange that `node` began with `to` has no further frame; for `alone` no other exchange was on the air. Its sender
+    /// may know the outcome already.
+    Ended { node: usize, to: usize, alone: Time },
     /// Its sender has decoded the ACK. [`Field::go_on`] must follow.
     Acknowledged(FieldExchange),
     /// Its sender knows that no response came. [`Field::set_window`] and [`Field::go_on`] must follow.
@@ -119,9 +120,9 @@ impl Field {
         self.occupancy.begun()
     }
 
-    /// Until `now`: the time of overlapping exchanges, and for each sender on the air the time that its exchange had for
-    /// itself.
-    pub(crate) fn occupied_until(&self, now: Time) -> (Time, impl Iterator<Item = (usize, Time)>) {
+    /// Until `now`: the time of overlapping exchanges, and for each exchange on the air sender, receiver and the time that it
+    /// had for itself.
+    pub(crate) fn occupied_until(&self, now: Time) -> (Time, impl Iterator<Item = (usize, usize, Time)>) {
         self.occupancy.until(now)
     }
 
@@ -233,11 +234,12 @@ impl Field {
 
     /// No frame of the exchange of `node` that began at `began` follows.
     fn end_exchange(&mut self, node: usize, began: Time, now: Time, events: &mut Vec<FieldEvent>) {
-        let Some(Occupied { alone, overlaps }) = self.occupancy.end(node, began, now) else { return };
-        if let Some(exchange) = &mut self.nodes[node].exchange {
+        let Some(Occupied { to, alone, overlaps }) = self.occupancy.end(node, began, now) else { return };
+        if let Some(exchange) = self.nodes[node].exchange.as_mut().filter(|exchange| exchange.began == began)
+        {
             exchange.overlaps |= overlaps;
         }
-        events.push(FieldEvent::Ended { node, alone });
+        events.push(FieldEvent::Ended { node, to, alone });
     }
 
     /// The sender of an exchange knows that it has succeeded, if `frame` was the ACK that it has waited for.
@@ -317,9 +319,7 @@ impl Field {
                 continue;
             }
             node.waits_until = None;
-            let Some(FieldExchange { began, .. }) = node.exchange else { continue };
-            self.end_exchange(index, began, now, events);
-            events.extend(self.nodes[index].exchange.take().map(FieldEvent::Failed));
+            events.extend(node.exchange.take().map(FieldEvent::Failed));
         }
         is_any
     }
@@ -337,8 +337,9 @@ impl Field {
                 Some((_, frame)) => frame,
                 None if self.nodes[index].access(&self.rules) == now => {
                     events.push(FieldEvent::Started(index));
-                    winners.push(index);
-                    self.win(index, outgoing(index), now)
+                    let outgoing = outgoing(index);
+                    winners.push((index, outgoing.to));
+                    self.win(index, outgoing, now)
                 }
                 None => continue,
             };

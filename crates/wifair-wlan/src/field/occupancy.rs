@@ -6,6 +6,7 @@ use wifair_core::Time;
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
     node: usize,
+    to: usize,
     began: Time,
     /// Time during which no other exchange was on the air.
     alone: Time,
@@ -16,6 +17,7 @@ struct UnderWay {
 /// What an exchange that is no longer on the air has been.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Occupied {
+    pub to: usize,
     pub alone: Time,
     pub overlaps: bool,
 }
@@ -31,12 +33,13 @@ pub(super) struct AirOccupancy {
 }
 
 impl AirOccupancy {
-    /// `nodes` begin an exchange each.
-    pub(super) fn begin(&mut self, nodes: &[usize], now: Time) {
+    /// Exchanges begin: by sender and receiver.
+    pub(super) fn begin(&mut self, exchanges: &[(usize, usize)], now: Time) {
         self.count(now);
         self.exchanges += 1;
-        self.under_way.extend(nodes.iter().map(|&node| UnderWay {
+        self.under_way.extend(exchanges.iter().map(|&(node, to)| UnderWay {
             node,
+            to,
             began: now,
             alone: Time::ZERO,
             overlaps: false,
@@ -47,13 +50,13 @@ impl AirOccupancy {
         }
     }
 
-    /// The exchange of `node` that began at `began` has no further frame; `None` if that is known already.
+    /// The exchange of `node` that began at `began` has no further frame; `None` if it is not on the air.
     pub(super) fn end(&mut self, node: usize, began: Time, now: Time) -> Option<Occupied> {
         self.count(now);
         let is_it = |exchange: &UnderWay| (exchange.node, exchange.began) == (node, began);
         let at = self.under_way.iter().position(is_it)?;
-        let UnderWay { alone, overlaps, .. } = self.under_way.swap_remove(at);
-        Some(Occupied { alone, overlaps })
+        let UnderWay { to, alone, overlaps, .. } = self.under_way.swap_remove(at);
+        Some(Occupied { to, alone, overlaps })
     }
 
     fn count(&mut self, now: Time) {
@@ -71,13 +74,14 @@ impl AirOccupancy {
         (self.exchanges, self.collisions)
     }
 
-    /// Until `now`: the time of overlapping exchanges, and that of each exchange on the air that it had for itself.
-    pub(super) fn until(&self, now: Time) -> (Time, impl Iterator<Item = (usize, Time)>) {
+    /// Until `now`: the time of overlapping exchanges, and for each exchange on the air sender, receiver and the time that it
+    /// had for itself.
+    pub(super) fn until(&self, now: Time) -> (Time, impl Iterator<Item = (usize, usize, Time)>) {
         let passed = now - self.counted;
         let is_alone = matches!(self.under_way.as_slice(), [exchange] if !exchange.overlaps);
         let overlaps = !is_alone && !self.under_way.is_empty();
         let of_exchange = move |exchange: &UnderWay| {
-            (exchange.node, exchange.alone + if is_alone { passed } else { Time::ZERO })
+            (exchange.node, exchange.to, exchange.alone + if is_alone { passed } else { Time::ZERO })
         };
         let overlapping = self.overlapping + if overlaps { passed } else { Time::ZERO };
         (overlapping, self.under_way.iter().map(of_exchange))

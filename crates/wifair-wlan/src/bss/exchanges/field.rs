@@ -7,11 +7,19 @@ use super::{Event, Exchanges};
 use crate::exchange::{OngoingExchange, ReceptionOutcome};
 use crate::field::medium::FieldMedium;
 use crate::field::{FieldEvent, FieldExchange, Outgoing};
-use crate::node::EdcafId;
+use crate::node::{EdcafId, LinkId, Node};
 
 /// The channel access function of a node: under DCF the only one.
 pub(crate) fn sender_at(node: usize) -> EdcafId {
     EdcafId::at(node)
+}
+
+/// The link from a node to another, one of which is the access point.
+pub(crate) fn link_between(from: usize, to: usize) -> LinkId {
+    match Node::at(from.max(to)) {
+        Node::Station(station) => LinkId::of(from < to, station),
+        Node::Ap => unreachable!("the access point sends nothing to itself"),
+    }
 }
 
 /// The exchanges of a BSS that is a field.
@@ -83,8 +91,8 @@ impl<'a> InField<'a> {
                 let ongoing = self.regard(&exchange);
                 output = self.0.deliver(ongoing, now);
             }
-            Some(FieldEvent::Ended { node, alone }) => {
-                let link = self.0.nodes.edcaf(sender_at(node)).link();
+            Some(FieldEvent::Ended { node, to, alone }) => {
+                let link = link_between(node, to);
                 self.0.links[link.index()].usage.airtime += alone;
             }
             Some(FieldEvent::Acknowledged(exchange)) => self.acknowledge(&exchange, now),
