@@ -1,9 +1,14 @@
 //! The field against the shared medium, and against closed forms.
 
+#[path = "../../tests/support/packets.rs"]
+mod packets;
+
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
-use wifair_core::{FiveTuple, Packet, Rng, SackBlocks, StationId, TCP, TcpFlags, Time};
+use wifair_core::{Rng, StationId, Time};
+
+use packets::packet;
 
 use super::{EifsAfter, Field, FieldEvent, FieldRules, FieldSpec, Outgoing, Power};
 use crate::bss::{Bss, Output};
@@ -154,27 +159,6 @@ fn spec(stations: usize, mbps: f64) -> BssSpec {
     BssSpec { phy, ..BssSpec::new(stations) }
 }
 
-fn packet(seq: u32, ip_bytes: u32) -> Packet {
-    Packet {
-        connection: Default::default(),
-        tuple: FiveTuple {
-            source: 1,
-            destination: 2,
-            source_port: 1_000,
-            destination_port: 80,
-            protocol: TCP,
-        },
-        seq,
-        ack: 0,
-        window_bytes: 65_535,
-        payload_bytes: ip_bytes - 40,
-        header_bytes: 40,
-        flags: TcpFlags::ACK,
-        ds_field: 0,
-        sack: SackBlocks::NONE,
-    }
-}
-
 /// A packet that arrives at a node: when, in ns, from which node; the AP's go to that station.
 type Arrival = (u64, usize, usize, u32);
 
@@ -211,8 +195,8 @@ fn trajectory(spec: &BssSpec, seed: u64, arrivals: &[Arrival]) -> Trajectory {
         let of_stations = stations.iter().flat_map(|station| [station.up.airtime, station.down.airtime]);
         occupied.push([idle, collision_airtime].into_iter().chain(of_stations).collect());
         match Node::at(from) {
-            Node::Ap => bss.send_down(StationId(station as u16), &packet(0, bytes), now),
-            Node::Station(station) => bss.send_up(station, &packet(from as u32, bytes), now),
+            Node::Ap => bss.send_down(StationId(station as u16), &packet(0, 0, bytes), now),
+            Node::Station(station) => bss.send_up(station, &packet(0, from as u32, bytes), now),
         }
     }
     run(&mut bss, Time::MAX);
@@ -301,7 +285,7 @@ fn overlaps(spec: &BssSpec, with_rts: bool) -> f64 {
     for seed in 0..RUNS {
         let mut bss = Bss::new(&spec, seed).unwrap();
         for station in [0, 1] {
-            bss.send_up(StationId(station), &packet(0, 1_500), Time::ZERO);
+            bss.send_up(StationId(station), &packet(0, 0, 1_500), Time::ZERO);
         }
         let mut begins = [None; 2];
         while begins.contains(&None) {

@@ -2,7 +2,10 @@
 
 #![allow(dead_code)] // Each test file uses its part.
 
-use wifair_core::{FiveTuple, Packet, Rng, SackBlocks, StationId, TCP, TcpFlags, Time};
+mod packets;
+
+pub use packets::packet;
+use wifair_core::{Packet, Rng, StationId, Time};
 use wifair_queue::{Maker, Scheme, SchemeSpec};
 use wifair_wlan::{
     Bss, BssSnapshot, BssSpec, ChannelAccess, Choice, Feedback, Modes, Node, Output, PhySpec, RateAdaptation,
@@ -24,29 +27,7 @@ pub fn mean_wait(access: &ChannelAccess) -> Time {
     access.ifs + Time::from_ns(access.slot.as_ns() * (values - 1) / 2)
 }
 
-/// A TCP data segment between station `station` and a server: `ip_bytes` in all, numbered by `seq`.
-pub fn packet(station: u16, seq: u32, ip_bytes: u32) -> Packet {
-    Packet {
-        connection: Default::default(),
-        tuple: FiveTuple {
-            source: 1 + u32::from(station),
-            destination: 0x0a00_0001,
-            source_port: 1_000,
-            destination_port: 80,
-            protocol: TCP,
-        },
-        seq,
-        ack: 0,
-        window_bytes: 65_535,
-        payload_bytes: ip_bytes - 40,
-        header_bytes: 40,
-        flags: TcpFlags::ACK,
-        ds_field: 0,
-        sack: SackBlocks::NONE,
-    }
-}
-
-/// The same towards the station.
+/// [`packet`] towards the station.
 pub fn packet_down(station: u16, seq: u32, ip_bytes: u32) -> Packet {
     let mut packet = packet(station, seq, ip_bytes);
     packet.tuple = packet.tuple.reversed();
