@@ -24,6 +24,7 @@ mod oracle;
 mod oracle_aggregation;
 mod oracle_edca;
 mod oracle_exact;
+mod oracle_field;
 mod oracle_saturation;
 mod oracle_self;
 mod origins;

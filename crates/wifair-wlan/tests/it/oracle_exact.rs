@@ -11,12 +11,12 @@ use oracle::random::{beacon_scenarios, edca_scenarios, modern_scenarios, scenari
 use oracle::record::{Outcome, Record};
 use oracle::scenario::{Change, Errors, Pattern, Scenario, Station, Stream, Trigger};
 use oracle::timing::Rules;
-use oracle::{air, tell, validating};
+use oracle::{air, cell, tell, validating};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::cell::{Cell, RefCell};
 use std::fmt::{Debug, Write};
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs both; an error says how they differ and what happened before.
 fn compare(scenario: &Scenario) -> Result<Record, String> {
@@ -40,11 +40,18 @@ fn compare(scenario: &Scenario) -> Result<Record, String> {
     if !oracle.at_rest || has_beacons {
         engine_whole = ignoring_the_future(engine_whole, whole);
     }
+    let at_rest = if has_beacons { oracle.at_rest } else { engine.is_at_rest() };
+    agree(oracle, cell::Run { half_way: engine_half_way, whole: engine_whole, at_rest })
+}
+
+/// The oracle's record of the whole run; an error says how the engine's run differs from it.
+pub fn agree(oracle: cell::Run, engine: cell::Run) -> Result<Record, String> {
+    let (whole, engine_whole) = (&oracle.whole, &engine.whole);
     let mut report = String::new();
-    differences(&mut report, "half-way", half_way, &engine_half_way);
-    differences(&mut report, "at the end", whole, &engine_whole);
-    if engine.is_at_rest() != oracle.at_rest && !has_beacons {
-        writeln!(report, "at the end, at rest: oracle {}, engine {}", oracle.at_rest, engine.is_at_rest())
+    differences(&mut report, "half-way", &oracle.half_way, &engine.half_way);
+    differences(&mut report, "at the end", whole, engine_whole);
+    if engine.at_rest != oracle.at_rest {
+        writeln!(report, "at the end, at rest: oracle {}, engine {}", oracle.at_rest, engine.at_rest)
             .unwrap();
     }
     if report.is_empty() {
@@ -162,25 +169,42 @@ fn explain<T: PartialEq + Debug>(report: &mut String, what: &str, oracle: &[T], 
     writeln!(report, "then\n    oracle {}\n    engine {}", show(oracle), show(engine)).unwrap();
 }
 
-fn cases(usual: u32, validation: u32) -> u32 {
+pub fn cases(usual: u32, validation: u32) -> u32 {
     if validating() { validation } else { usual }
 }
 
 fn compare_random(scenarios: impl Strategy<Value = Scenario>, cases: u32, least: Seen) -> Seen {
+    let seen = RefCell::new(Seen::default());
+    run_random(scenarios, cases, |scenario| {
+        let record = compare(scenario)?;
+        seen.borrow_mut().add(scenario, &record);
+        Ok(())
+    });
+    let seen = seen.into_inner();
+    tell(&format!("{seen:?}"));
+    assert!(seen.covers(&least), "the scenarios are too quiet to say anything: {seen:?}");
+    seen
+}
+
+/// Runs `compare` on random scenarios; fails at the first that differs.
+pub fn run_random<S: Debug>(
+    scenarios: impl Strategy<Value = S>,
+    cases: u32,
+    compare: impl Fn(&S) -> Result<(), String>,
+) {
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 1_000, ..Config::default() };
     // The same scenarios in every run: a failure is a change of the engine, never of the weather.
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
-    let (seen, failed_at) = (RefCell::new(Seen::default()), Cell::new(None::<u64>));
+    let (equal, failed_at) = (Cell::new(0_u64), Cell::new(None::<u64>));
     let outcome = TestRunner::new_with_rng(config, rng).run(&scenarios, |scenario| {
-        let record = compare(&scenario).map_err(|report| {
+        compare(&scenario).map_err(|report| {
             // The first; what follows makes it smaller.
-            failed_at.set(failed_at.get().or(Some(seen.borrow().scenarios + 1)));
+            failed_at.set(failed_at.get().or(Some(equal.get() + 1)));
             proptest::test_runner::TestCaseError::fail(report)
         })?;
-        let mut seen = seen.borrow_mut();
-        seen.add(&scenario, &record);
-        if seen.scenarios.is_multiple_of(500) {
-            tell(&format!("{} of {cases} random scenarios are equal", seen.scenarios));
+        equal.set(equal.get() + 1);
+        if equal.get().is_multiple_of(500) {
+            tell(&format!("{} of {cases} random scenarios are equal", equal.get()));
         }
         Ok(())
     });
@@ -190,10 +214,6 @@ fn compare_random(scenarios: impl Strategy<Value = Scenario>, cases: u32, least:
             None => panic!("one of the two panicked: {failure}"),
         }
     }
-    let seen = seen.into_inner();
-    tell(&format!("{seen:?}"));
-    assert!(seen.covers(&least), "the scenarios are too quiet to say anything: {seen:?}");
-    seen
 }
 
 /// What random scenarios have had to deal with.
@@ -353,16 +373,27 @@ fn broken_rules_of_beacons_are_noticed() {
 }
 
 /// Breaks rules until all but `enough` have been noticed.
-fn notices(mut unnoticed: Vec<Flaw>, enough: usize, scenarios: impl Strategy<Value = Scenario>) {
+fn notices(unnoticed: Vec<Flaw>, enough: usize, scenarios: impl Strategy<Value = Scenario>) {
+    notices_with(unnoticed, enough, scenarios, |scenario, flaw| {
+        let rules = Rules { flaw: Some(flaw), ..scenario.rules };
+        compare(&Scenario { rules, ..scenario.clone() }).is_err()
+    });
+}
+
+/// The same with what says whether a broken rule makes a difference in a scenario.
+pub fn notices_with<S, F: Copy + Debug>(
+    mut unnoticed: Vec<F>,
+    enough: usize,
+    scenarios: impl Strategy<Value = S>,
+    differs: impl Fn(&S, F) -> bool,
+) {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     for number in 1..=1_000 {
         let scenario = scenarios.new_tree(&mut runner).expect("a scenario").current();
         unnoticed.retain(|&flaw| {
-            let rules = Rules { flaw: Some(flaw), ..scenario.rules };
-            let broken = Scenario { rules, ..scenario.clone() };
             // That the model stumbles over itself is no difference.
-            let noticed = catch_unwind(|| compare(&broken)).is_ok_and(|same| same.is_err());
+            let noticed = catch_unwind(AssertUnwindSafe(|| differs(&scenario, flaw))).unwrap_or(false);
             if noticed {
                 tell(&format!("{flaw:?} is noticed in scenario {number}"));
             }

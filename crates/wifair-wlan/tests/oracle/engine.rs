@@ -1,18 +1,22 @@
 //! Drives the engine through its public interface with the traffic of a scenario.
 
+mod field;
 mod spec;
 
+use super::field::FieldScenario;
 use super::frame::{Kind, NodeId, Packet, Tally};
 use super::record::{
     Aired, Airtime, Attempt, Decoded, Delivery, NewRate, Outcome, QueueSize, Record, Sent, Transmission,
 };
 use super::scenario::{Change, Modes, Offer, Outside, Scenario, Traffic, code_point};
 use super::timing::Tenths;
+use field::in_field;
 use spec::{QueueSizes, spec, station_change};
 use wifair_core::{Ac, Ecn, FiveTuple, Rate, SackBlocks, StationId, TcpFlags, Time};
 use wifair_queue::{Direction, MpduOutcome, TransmittedMpdu};
 use wifair_wlan::{
-    Bss, FrameKind, LinkRateChange, Node, Output, SentPpdu, StationChange, TransmissionOutcome, Usage,
+    Bss, BssSpec, FrameKind, LinkRateChange, Node, Output, SentPpdu, StationChange, TransmissionOutcome,
+    Usage,
 };
 
 /// A DSCP of each category: user priorities 6, 4, 0 and 1.
@@ -56,8 +60,17 @@ pub fn run_between(scenario: &Scenario, from: u64, until: u64) -> Record {
 
 impl Engine {
     pub fn new(scenario: &Scenario) -> Engine {
+        Engine::with(scenario, |spec| spec)
+    }
+
+    pub fn of_field(scenario: &FieldScenario) -> Engine {
+        Engine::with(&scenario.base, |spec| in_field(spec, &scenario.keys))
+    }
+
+    fn with(scenario: &Scenario, complete: impl Fn(BssSpec) -> BssSpec) -> Engine {
         let queue_sizes = QueueSizes::default();
-        let bss = Bss::new(&spec(scenario, &queue_sizes), scenario.seed).expect("the scenario is valid");
+        let spec = complete(spec(scenario, &queue_sizes));
+        let bss = Bss::new(&spec, scenario.seed).expect("the scenario is valid");
         for (_, change) in &scenario.changes {
             if let Change::Station { station, .. } = change {
                 let station = StationId((station % scenario.stations.len()) as u16);

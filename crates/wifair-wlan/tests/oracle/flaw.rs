@@ -13,6 +13,7 @@ macro_rules! flaws {
         }
     };
 }
+pub(crate) use flaws;
 
 flaws! {
     // What a PPDU is made of.

@@ -1,6 +1,9 @@
 //! Random small scenarios, drawn so that rare coincidences are frequent.
 
+mod field;
 mod modern;
+
+pub use field::field_scenarios;
 
 use super::mode::Generation;
 use super::radio::{Capture, Track};

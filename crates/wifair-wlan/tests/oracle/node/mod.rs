@@ -2,6 +2,7 @@
 
 mod forming;
 mod hearing;
+mod in_field;
 mod quiet;
 mod sending;
 
@@ -353,6 +354,15 @@ impl Node {
     /// NAV, EIFS, timeout, TXOP and response timer run whatever the medium does.
     #[inline]
     pub fn count_timers(&mut self) {
+        self.count_down();
+        if self.has_waited() {
+            self.stop_waiting();
+        }
+    }
+
+    /// These timers, but for what follows from a timeout.
+    #[inline]
+    pub fn count_down(&mut self) {
         self.nav_left = self.nav_left.saturating_sub(1);
         self.noise_left = self.noise_left.saturating_sub(1);
         self.txop_left = self.txop_left.saturating_sub(1);
@@ -363,13 +373,20 @@ impl Node {
             && !expected.begun
         {
             expected.left -= 1;
-            if expected.left == 0 {
-                for contender in &mut self.contenders {
-                    contender.ifs_left = contender.ifs_left.max(self.rules.aifs(&contender.parameters));
-                    contender.slot_elapsed = 0;
-                }
-                self.fail();
-            }
         }
+    }
+
+    /// The timeout is now.
+    pub fn has_waited(&self) -> bool {
+        self.expected.as_ref().is_some_and(|expected| !expected.begun && expected.left == 0)
+    }
+
+    /// Nothing came back until the timeout.
+    pub fn stop_waiting(&mut self) {
+        for contender in &mut self.contenders {
+            contender.ifs_left = contender.ifs_left.max(self.rules.aifs(&contender.parameters));
+            contender.slot_elapsed = 0;
+        }
+        self.fail();
     }
 }

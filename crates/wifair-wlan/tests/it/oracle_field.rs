@@ -1,0 +1,117 @@
+//! Random fields on the engine and on the oracle (`docs/medium.md`, section 16): hidden pairs, powers around every threshold.
+
+use crate::oracle;
+use crate::oracle_exact::{agree, cases, notices_with, run_random};
+
+use oracle::cell::Run;
+use oracle::engine::Engine;
+use oracle::field::flaw::Flaw;
+use oracle::field::powers::Keys;
+use oracle::field::{FieldScenario, air};
+use oracle::random::field_scenarios;
+use oracle::record::{Outcome, Record};
+use oracle::scenario::{Pattern, Scenario, Station, Stream};
+use oracle::timing::Rules;
+use oracle::{tell, validating};
+use std::cell::RefCell;
+
+/// Runs both; an error says how they differ and what happened before.
+fn compare(scenario: &FieldScenario) -> Result<Record, String> {
+    let oracle = air::run(scenario);
+    let mut engine = Engine::of_field(scenario);
+    engine.run_until(oracle.half_way.end);
+    let half_way = engine.record(oracle.half_way.end);
+    engine.run_until(oracle.whole.end);
+    let whole = engine.record(oracle.whole.end);
+    let at_rest = engine.is_at_rest();
+    agree(oracle, Run { half_way, whole, at_rest })
+}
+
+/// What random fields have had to deal with.
+#[derive(Debug, Default, PartialEq, PartialOrd)]
+struct Seen {
+    fields: u64,
+    exchanges: u64,
+    overlapping: u64,
+    acknowledged: u64,
+    /// Of data frames that were decoded.
+    acks_lost: u64,
+    given_up: u64,
+    duplicates: u64,
+}
+
+impl Seen {
+    fn add(&mut self, record: &Record) {
+        let outcomes = |outcome| {
+            record.attempts.iter().filter(|attempt| attempt.outcome == Some(outcome)).count() as u64
+        };
+        self.fields += 1;
+        self.exchanges += record.exchanges;
+        self.overlapping += record.collisions;
+        self.acknowledged += outcomes(Outcome::Acknowledged);
+        self.acks_lost += outcomes(Outcome::AckLost);
+        self.given_up += record.total(|tally| tally.lost);
+        self.duplicates += record.total(|tally| tally.duplicates);
+    }
+}
+
+#[test]
+fn random_fields_are_equal_step_by_step() {
+    let seen = RefCell::new(Seen::default());
+    run_random(field_scenarios(), cases(200, 20_000), |scenario| {
+        seen.borrow_mut().add(&compare(scenario)?);
+        Ok(())
+    });
+    let seen = seen.into_inner();
+    tell(&format!("{seen:?}"));
+    assert!(seen.exchanges > 5_000 && seen.overlapping > 1_000, "too quiet to say anything: {seen:?}");
+    assert!(seen.acknowledged > 2_000 && seen.acks_lost > 50 && seen.given_up > 100, "{seen:?}");
+}
+
+/// The comparison notices each rule of the field that the model breaks on purpose; in the short form a dozen.
+#[test]
+fn broken_rules_of_the_field_are_noticed() {
+    let mut flaws = Flaw::ALL.to_vec();
+    flaws.retain(|&flaw| flaw != Flaw::NavEndsBefore); // below: random fields hardly ever meet this instant
+    let enough = if validating() { 0 } else { flaws.len() - 12 };
+    notices_with(flaws, enough, field_scenarios(), |scenario, flaw| {
+        compare(&FieldScenario { flaw: Some(flaw), ..scenario.clone() }).is_err()
+    });
+}
+
+/// Stations 2 and 3 send an RTS at once. The AP decodes neither; station 1, which does not receive station 3, decodes that of
+/// station 2. Then the AP sends station 1 an RTS that ends with this NAV, or a step later.
+#[test]
+fn a_nav_that_ends_with_the_rts_keeps_the_cts_back() {
+    let rules = Rules { short_limit: 1, rts_threshold_bytes: 0, ..Rules::dot11a() };
+    let once = |station, up, first| {
+        let pattern = Pattern::Every { first, gap: 1_000_000, burst: 1 };
+        Stream { station, up, ip_bytes: 1500, category: 0, pattern }
+    };
+    let exchange = rules.rts() + rules.cts() + rules.data(1500, 60) + rules.ack() + 3 * rules.sifs;
+    let scenario = |late| FieldScenario {
+        base: Scenario {
+            seed: 1,
+            rules,
+            stations: vec![Station::clean(60); 3],
+            streams: vec![
+                once(1, true, 0),
+                once(2, true, 0),
+                once(0, false, u64::from(exchange - rules.rts()) + late),
+            ],
+            changes: vec![],
+            port_limit: 10,
+            limit_counts_in_service: false,
+            offered_until: 10_000,
+        },
+        keys: Keys { hidden: vec![(1, 3)], ..Keys::equal(4) },
+        flaw: None,
+    };
+    let of_ap = |scenario: &FieldScenario| {
+        let record = compare(scenario).unwrap_or_else(|report| panic!("{report}"));
+        record.attempts.iter().find(|attempt| attempt.from == 0).expect("it has sent").outcome
+    };
+    assert_eq!(of_ap(&scenario(0)), Some(Outcome::Collided));
+    assert_eq!(of_ap(&scenario(1)), Some(Outcome::Acknowledged));
+    assert!(compare(&FieldScenario { flaw: Some(Flaw::NavEndsBefore), ..scenario(0) }).is_err());
+}

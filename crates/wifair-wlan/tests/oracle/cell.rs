@@ -1,0 +1,293 @@
+//! What every air has in common: the nodes, their traffic, and the record of what happens.
+
+use super::agreement::Events;
+use super::flaw::Flaw;
+use super::frame::{Content, Counts, Frame, NodeId, Packet, Tally};
+use super::mode::Mode;
+use super::node::{Node, Peer};
+use super::rate::Ladder;
+use super::record::{Airtime, Attempt, Delivery, GivenUp, NewRate, Record, Sent, Transmission};
+use super::scenario::{Change, Offer, Scenario, Station, Traffic, Verdict, code_point, verdict};
+use super::timing::{Rules, Tenths};
+use std::collections::BTreeSet;
+
+/// What carries frames from node to node.
+pub trait Air {
+    fn cell(&self) -> &Cell;
+
+    /// One step of the clock.
+    fn step(&mut self);
+
+    /// Nothing is on the air, and nothing will be.
+    fn is_over(&self) -> bool {
+        self.cell().is_over()
+    }
+}
+
+pub struct Cell {
+    pub rules: Rules,
+    pub stations: Vec<Station>,
+    pub nodes: Vec<Node>,
+    pub traffic: Traffic,
+    /// By the AP's ports: the packets about which it has decided.
+    policed: [u32; 4],
+    /// The packets that it has dropped then.
+    dropped: BTreeSet<u32>,
+    pub now: u64,
+    pub record: Record,
+    /// (from, to), the rate that was last written down, since when, and its integral until then.
+    links: Vec<((NodeId, NodeId), Tenths, u64, u64)>,
+}
+
+/// A run to its end, with what explains it.
+pub struct Run {
+    /// The state when half of the traffic had been offered.
+    pub half_way: Record,
+    pub whole: Record,
+    /// Every port had drained at the end.
+    pub at_rest: bool,
+}
+
+/// How long ports may take to drain after the traffic has ended, in steps: small windows may collide for ever.
+const LONGEST_DRAIN: u64 = 200_000;
+
+/// Runs `scenario` on its air, one step after the other, until its traffic has ended and every port has drained, or has not for
+/// too long.
+pub fn run(scenario: &Scenario, mut air: impl Air) -> Run {
+    let half_time = scenario.offered_until / 2;
+    let last = scenario.offered_until + LONGEST_DRAIN;
+    while air.cell().now < half_time {
+        air.step();
+    }
+    let half_way = air.cell().record();
+    while !air.is_over() && air.cell().now < last {
+        air.step();
+    }
+    Run { half_way, whole: air.cell().record(), at_rest: air.is_over() }
+}
+
+impl Cell {
+    pub fn new(scenario: &Scenario) -> Cell {
+        let Scenario { seed, rules, stations, .. } = scenario;
+        let phy = |station: &Station| station.phy.unwrap_or(rules.phy);
+        let ladder = |station: &Station, up, mode: Option<Mode>| match mode {
+            Some(mode) => Ladder::new(rules.adaptation, mode.ladder(), mode.mcs),
+            None => {
+                let rate = if up { station.rate_up } else { station.rate_down };
+                Ladder::new(rules.adaptation, phy(station).rates().to_vec(), rate)
+            }
+        };
+        let peer = |station: &Station, up| {
+            let mode = station.modes.map(|modes| if up { modes.up } else { modes.down });
+            Peer { like: mode, phy: phy(station), ladder: ladder(station, up, mode) }
+        };
+        let node = |id, peers| {
+            let port = (scenario.port_limit, scenario.limit_counts_in_service);
+            Node::new(id, &Scenario::label(id), *seed, *rules, peers, port)
+        };
+        // The AP's own entries are never used.
+        let itself = Station::clean(rules.rates()[0]);
+        let down = [&itself].into_iter().chain(stations).map(|station| peer(station, false));
+        let mut nodes = vec![node(0, down.collect())];
+        nodes.extend(stations.iter().enumerate().map(|(i, station)| node(i + 1, vec![peer(station, true)])));
+        let links = (1..nodes.len())
+            .flat_map(|i| [((i, 0), nodes[i].rate_to(0), 0, 0), ((0, i), nodes[0].rate_to(i), 0, 0)]);
+        let links = links.collect();
+        let none = vec![0; stations.len()];
+        let airtime = Airtime { up: none.clone(), down: none, ..Airtime::default() };
+        Cell {
+            rules: *rules,
+            stations: stations.clone(),
+            nodes,
+            traffic: Traffic::new(scenario),
+            policed: [0; 4],
+            dropped: BTreeSet::new(),
+            now: 0,
+            record: Record { airtime, ..Record::default() },
+            links,
+        }
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.traffic.next_time().is_none() && self.nodes.iter().all(Node::is_at_rest)
+    }
+
+    /// All that happened so far.
+    pub fn record(&self) -> Record {
+        let forwarded = self.record.deliveries.iter().map(|delivery| delivery.id);
+        let delivered: BTreeSet<u32> = forwarded.chain(self.dropped.iter().copied()).collect();
+        let tally = |from: &Counts, at_receiver: &Counts, link: usize| {
+            let (_, rate, since, integral) = self.links[link];
+            Tally {
+                attempts: from.attempts,
+                failures: from.failures,
+                lost: from.lost.len() as u64,
+                lost_after_delivery: from.lost.iter().filter(|id| delivered.contains(id)).count() as u64,
+                internal: from.internal,
+                delivered: at_receiver.received,
+                duplicates: at_receiver.received_again,
+                rate_integral: integral + u64::from(rate) * (self.now - since),
+            }
+        };
+        let (ap, stations) = (&self.nodes[0].counts, &self.nodes[1..]);
+        let both = || stations.iter().enumerate().map(|(i, station)| (i, &station.counts[0], &ap[i + 1]));
+        let up = both().map(|(i, station, ap)| tally(station, ap, 2 * i)).collect();
+        let down = both().map(|(i, station, ap)| tally(ap, station, 2 * i + 1)).collect();
+        let mut rates = self.record.rates.clone();
+        rates.sort();
+        let mut events = Events::default();
+        self.nodes.iter().for_each(|node| node.add_events_to(&mut events));
+        Record { up, down, rates, events, end: self.now, ..self.record.clone() }
+    }
+
+    pub fn hand_down(&mut self, offer: Offer) {
+        self.nodes[offer.node].offer(offer.packet);
+    }
+
+    /// A change from outside, but for where a station is.
+    pub fn change(&mut self, change: &Change) {
+        let (station, rate, rate_down, errors) = match change {
+            Change::ApLimit(packets) => {
+                self.nodes[0].queue_limit = *packets;
+                return;
+            }
+            Change::Mcs { station, up, down } => {
+                return self.change_mcs(station % self.stations.len(), *up, *down);
+            }
+            Change::Station { station, rate, rate_down, errors, .. } => {
+                (station % self.stations.len(), *rate, *rate_down, errors)
+            }
+        };
+        if let Some(rate) = rate {
+            self.nodes[station + 1].peers[0].ladder.restart(rate);
+        }
+        if let Some(rate) = rate_down.or(rate) {
+            self.nodes[0].peers[station + 1].ladder.restart(rate);
+        }
+        if let Some(errors) = errors {
+            self.stations[station].errors = errors.clone();
+        }
+        self.note_rates();
+    }
+
+    fn change_mcs(&mut self, station: usize, up: u32, down: u32) {
+        if let Some(modes) = self.stations[station].modes {
+            let modes = modes.with_mcs(up, down);
+            self.nodes[station + 1].peers[0].ladder.restart(modes.up.mcs);
+            self.nodes[0].peers[station + 1].ladder.restart(modes.down.mcs);
+            self.note_rates();
+        }
+    }
+
+    /// What has been held out of order for too long is passed on.
+    pub fn time_out(&mut self) {
+        for node in 0..self.nodes.len() {
+            while let Some(packets) = self.nodes[node].time_out() {
+                packets.iter().for_each(|packet| self.deliver(packet));
+            }
+        }
+    }
+
+    pub fn note_given_up(&mut self) {
+        for (from, node) in self.nodes.iter_mut().enumerate() {
+            if !node.has_given_up() {
+                continue; // nearly always, in a step of which there are very many
+            }
+            self.record.given_up.extend(node.take_given_up().into_iter().map(|(to, mpdu)| GivenUp {
+                at: self.now,
+                from,
+                to,
+                category: mpdu.packets[0].category,
+                seq: on_air(mpdu.seq),
+                packet: mpdu.packets[0].id,
+            }));
+        }
+    }
+
+    /// Writes down which rates are new.
+    pub fn note_rates(&mut self) {
+        for ((from, to), rate, since, integral) in &mut self.links {
+            let new = self.nodes[*from].rate_to(*to);
+            if new != *rate {
+                *integral += u64::from(*rate) * (self.now - *since);
+                *since = self.now;
+                *rate = new;
+                self.record.rates.push(NewRate { at: self.now, from: *from, to: *to, rate: new });
+            }
+        }
+    }
+
+    pub fn deliver(&mut self, packet: &Packet) {
+        let mut marked = false;
+        if packet.to == 0 && self.rules.polices {
+            let one = self.rules.shares_port(0) || self.rules.has(Flaw::PolicedByVoice);
+            let port = if one { 0 } else { packet.category };
+            let before = self.policed[port];
+            self.policed[port] += 1;
+            match verdict(before, packet.id) {
+                Verdict::Drop => {
+                    self.dropped.insert(packet.id);
+                    return;
+                }
+                // An ECT code point: 01 or 10.
+                Verdict::Mark => {
+                    marked = match self.rules.has(Flaw::MarksAll) {
+                        true => code_point(packet.id) != 3,
+                        false => matches!(code_point(packet.id), 1 | 2),
+                    };
+                }
+                Verdict::Forward => {}
+            }
+        }
+        self.record.deliveries.push(Delivery { at: self.now, id: packet.id, to: packet.to, marked });
+        for answer in self.traffic.delivered(packet, self.now) {
+            self.hand_down(answer);
+        }
+    }
+
+    /// An exchange of a link begins.
+    pub fn note_attempt(&mut self, frame: &Frame) {
+        let (mpdus, request) = match &frame.content {
+            &Content::Single { packet, number } => {
+                self.record.attempts.push(Attempt {
+                    at: self.now,
+                    from: frame.from,
+                    to: frame.to,
+                    packet: packet.id,
+                    category: packet.category,
+                    number,
+                    rate: frame.data_rate,
+                    outcome: None,
+                    ended: None,
+                });
+                return;
+            }
+            Content::Mpdus(mpdus) => (&mpdus[..], None),
+            Content::Request { start } => (&[][..], Some(on_air(*start))),
+            Content::Nothing | Content::Decoded(_) => unreachable!("opens no exchange of a link"),
+        };
+        let sent = mpdus.iter().map(|mpdu| Sent {
+            seq: on_air(mpdu.seq),
+            packets: mpdu.packets.iter().map(|packet| packet.id).collect(),
+            number: mpdu.number,
+            decoded: None,
+            acknowledged: None,
+        });
+        self.record.transmissions.push(Transmission {
+            at: self.now,
+            from: frame.from,
+            to: frame.to,
+            category: frame.category,
+            rate: frame.data_rate,
+            mpdus: sent.collect(),
+            request,
+            outcome: None,
+            ended: None,
+        });
+    }
+}
+
+/// A sequence number as it is sent.
+pub fn on_air(seq: u64) -> u16 {
+    (seq % 4096) as u16
+}

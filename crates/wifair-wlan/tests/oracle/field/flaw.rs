@@ -1,0 +1,60 @@
+//! Rules of section 16 that the model can break on purpose, one at a time.
+
+crate::oracle::flaw::flaws! {
+    // Powers.
+    /// The noise is that of 22 MHz.
+    NoiseOf22Mhz,
+    /// A node reaches those below the floor, too.
+    NoFloor,
+    /// Two nodes reach each other with the power of the first.
+    OnePower,
+    // Lock.
+    /// A preamble of any power is detected.
+    DetectsAll,
+    /// A preamble is detected whatever its SINR.
+    DetectsNoise,
+    /// A preamble is not disturbed by those that start with it.
+    PreamblesDoNotCollide,
+    /// A stronger frame that starts later takes the lock.
+    TakesTheStronger,
+    /// A node that has sent a response while it was locked is still locked.
+    KeepsLock,
+    // Reception.
+    /// What starts later does not disturb.
+    JudgedAtStart,
+    /// Only the strongest interferer counts.
+    OneInterferer,
+    /// All rates have the threshold of the lowest.
+    OneThreshold,
+    // CCA.
+    /// The medium is not busy by energy.
+    NoEnergyDetection,
+    /// It is not busy by a locked frame whose energy is too low.
+    NoPreambleDetection,
+    // NAV.
+    NoNav,
+    /// A later frame shortens it.
+    NavShrinks,
+    /// A CTS is sent although the NAV is set.
+    CtsDespiteNav,
+    /// A NAV that ends with the RTS does not keep the CTS back.
+    NavEndsBefore,
+    // When counting resumes.
+    /// `error` reads as `energy`, and the other way round.
+    SwappedEifs,
+    /// Who has sent in the busy period waits an EIFS, too.
+    EifsOfSenders,
+    /// A locked frame that ended earlier in the busy period counts.
+    EifsOfEarlier,
+    /// The timeout ends the wait, although the response is being received.
+    TimeoutInResponse,
+    /// A response that is not decoded is awaited until the timeout.
+    WaitsOn,
+    // Airtime.
+    /// An exchange has its time to itself again once the other is over.
+    AloneAgain,
+    /// Exchanges that begin together count each.
+    CountsEach,
+    /// An exchange is over at the timeout of its sender.
+    OverAtTimeout,
+}

@@ -1,0 +1,112 @@
+//! Who reaches whom, and how strongly.
+
+use super::flaw::Flaw;
+use crate::oracle::frame::NodeId;
+use crate::oracle::timing::Tenths;
+
+/// The table `[field]`, the transmit powers and the positions.
+#[derive(Clone, Debug)]
+pub struct Keys {
+    /// Of `[channel]`, and of nodes that have their own.
+    pub tx_power_dbm: f64,
+    pub own_tx_power_dbm: Vec<Option<f64>>,
+    /// Of the AP and the stations.
+    pub positions_m: Vec<Option<[f64; 2]>>,
+    pub path_loss_exponent: f64,
+    pub reference_loss_db: f64,
+    pub gain_db: f64,
+    pub gains: Vec<(NodeId, NodeId, f64)>,
+    pub hidden: Vec<(NodeId, NodeId)>,
+    pub floor_dbm: f64,
+    pub preamble_detection_dbm: f64,
+    pub energy_detection_dbm: f64,
+    pub noise_dbm: f64,
+    pub eifs_after_energy: bool,
+}
+
+/// Units of 10⁻²⁰ W.
+pub type Units = u64;
+
+/// dBm as units: 1 mW is 10¹⁷ of them.
+pub fn units(dbm: f64) -> Units {
+    10f64.powf(dbm / 10.0 + 17.0).round() as Units
+}
+
+/// Whether the ratio of a power to what disturbs it is at least `db`.
+pub fn is_at_least(db: f64, power: Units, disturbance: Units) -> bool {
+    let threshold = (65_536.0 * 10f64.powf(db / 10.0)).round() as u128;
+    65_536 * u128::from(power) >= threshold * u128::from(disturbance)
+}
+
+/// SINR, in dB, at which a preamble is detected.
+pub const PREAMBLE_DB: f64 = 4.0;
+
+/// SINR, in dB, at which a frame at this rate is decoded.
+pub fn threshold_db(rate: Tenths) -> f64 {
+    let table =
+        [(60, 4.0), (90, 5.0), (120, 7.0), (180, 9.0), (240, 12.0), (360, 16.0), (480, 20.0), (540, 21.0)];
+    table.iter().find(|(of, _)| *of == rate).expect("a rate of OFDM").1
+}
+
+impl Keys {
+    /// All nodes reach each other with one power.
+    pub fn equal(nodes: usize) -> Keys {
+        Keys {
+            tx_power_dbm: 15.0,
+            own_tx_power_dbm: vec![None; nodes],
+            positions_m: (0..nodes).map(|node| (node == 0).then_some([0.0, 0.0])).collect(),
+            path_loss_exponent: 3.0,
+            reference_loss_db: 40.05,
+            gain_db: -60.0,
+            gains: Vec::new(),
+            hidden: Vec::new(),
+            floor_dbm: -100.0,
+            preamble_detection_dbm: -82.0,
+            energy_detection_dbm: -62.0,
+            noise_dbm: -93.6,
+            eifs_after_energy: false,
+        }
+    }
+
+    pub fn noise(&self, flaw: Option<Flaw>) -> Units {
+        let width_mhz: f64 = if flaw == Some(Flaw::NoiseOf22Mhz) { 22.0 } else { 20.0 };
+        units(self.noise_dbm + 10.0 * (width_mhz / 22.0).log10())
+    }
+
+    fn gain_db(&self, a: NodeId, b: NodeId) -> Option<f64> {
+        let is_pair = |c: NodeId, d: NodeId| (a, b) == (c, d) || (b, a) == (c, d);
+        if self.hidden.iter().any(|&(c, d)| is_pair(c, d)) {
+            return None;
+        }
+        if let Some(&(.., gain)) = self.gains.iter().find(|&&(c, d, _)| is_pair(c, d)) {
+            return Some(gain);
+        }
+        let (Some(a), Some(b)) = (self.positions_m[a], self.positions_m[b]) else {
+            return Some(self.gain_db);
+        };
+        let metres = ((a[0] - b[0]).powi(2) + (a[1] - b[1]).powi(2)).sqrt().max(1.0);
+        Some(-self.reference_loss_db - 10.0 * self.path_loss_exponent * metres.log10())
+    }
+
+    /// dBm; none: not at all.
+    pub fn dbm(&self, from: NodeId, to: NodeId) -> Option<f64> {
+        Some(self.own_tx_power_dbm[from].unwrap_or(self.tx_power_dbm) + self.gain_db(from, to)?)
+    }
+
+    /// The power with which a node reaches another.
+    pub fn power(&self, from: NodeId, to: NodeId, flaw: Option<Flaw>) -> Units {
+        let (from, to) = match flaw {
+            Some(Flaw::OnePower) => (from.min(to), from.max(to)),
+            _ => (from, to),
+        };
+        let floor = if flaw == Some(Flaw::NoFloor) { f64::NEG_INFINITY } else { self.floor_dbm };
+        self.dbm(from, to).filter(|dbm| *dbm >= floor).map_or(0, units)
+    }
+
+    /// Whether a node receives frames of another at `rate` while nobody else is on the air.
+    pub fn reaches(&self, from: NodeId, to: NodeId, rate: Tenths) -> bool {
+        let (power, noise) = (self.power(from, to, None), self.noise(None));
+        power >= units(self.preamble_detection_dbm)
+            && is_at_least(PREAMBLE_DB.max(threshold_db(rate)), power, noise)
+    }
+}

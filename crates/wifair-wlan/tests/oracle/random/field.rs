@@ -1,0 +1,177 @@
+//! Random fields of 3 to 8 nodes, with powers around every threshold.
+
+use super::{change, count_from_the_arrival, rules_of, stream, trigger};
+use crate::oracle::field::FieldScenario;
+use crate::oracle::field::powers::{Keys, threshold_db};
+use crate::oracle::frame::NodeId;
+use crate::oracle::scenario::{Change, Errors, Scenario, Station, Stream, Trigger};
+use crate::oracle::timing::{Rules, Tenths};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+/// 802.11a or 802.11g; two to seven stations that the AP can receive, and that can receive it.
+pub fn field_scenarios() -> impl Strategy<Value = FieldScenario> {
+    let rules = prop_oneof![Just(Rules::dot11a()), Just(Rules::dot11g())].prop_flat_map(rules_of);
+    let rules = rules.prop_map(|rules| Rules { adaptation: None, colliders_wait_eifs: false, ..rules });
+    rules.prop_flat_map(|rules| {
+        let keys = (3usize..=8).prop_flat_map(keys);
+        let streams = prop::collection::vec(stream(rules), 2..=12);
+        let changes = prop_oneof![
+            1 => Just(Vec::new()),
+            1 => prop::collection::vec((trigger(rules), change(rules)), 1..8),
+        ];
+        let rates = prop::collection::vec(any::<[Index; 2]>(), 8);
+        let port = (1usize..30, any::<bool>());
+        let parts = (any::<u64>(), keys, streams, changes, rates, port, 20_000u64..60_000);
+        parts.prop_filter_map("out of reach", move |(seed, keys, streams, changes, rates, port, until)| {
+            let rules = Rules { polices: seed.is_multiple_of(3), ..rules };
+            let base = scenario(rules, &keys, streams, changes, &rates)?;
+            let base = Scenario {
+                seed,
+                port_limit: port.0,
+                limit_counts_in_service: port.1,
+                offered_until: until,
+                ..base
+            };
+            Some(FieldScenario { base, keys, flaw: None })
+        })
+    })
+}
+
+/// With rates at which each station and the AP receive each other; none, if a station has none.
+fn scenario(
+    rules: Rules,
+    keys: &Keys,
+    mut streams: Vec<Stream>,
+    changes: Vec<(Trigger, Change)>,
+    rates: &[[Index; 2]],
+) -> Option<Scenario> {
+    let in_reach: Vec<[Vec<Tenths>; 2]> = (1..keys.positions_m.len())
+        .map(|station| [(station, 0), (0, station)].map(|(from, to)| in_reach(keys, from, to, &rules)))
+        .collect();
+    if in_reach.iter().flatten().any(Vec::is_empty) {
+        return None;
+    }
+    let stations: Vec<Station> = in_reach
+        .iter()
+        .zip(rates)
+        .map(|([up, down], [of_up, of_down])| Station {
+            rate_up: *of_up.get(up),
+            rate_down: *of_down.get(down),
+            ..Station::clean(60)
+        })
+        .collect();
+    let near = |rates: &[Tenths], wanted: Tenths| rates[wanted as usize % rates.len()];
+    let changes = changes.into_iter().filter_map(|(trigger, change)| match change {
+        Change::Station { station, rate: Some(wanted), rate_down, .. } => {
+            let [up, down] = &in_reach[station % in_reach.len()];
+            let change = Change::Station {
+                station,
+                rate: Some(near(up, wanted)),
+                rate_down: Some(near(down, rate_down.unwrap_or(wanted))),
+                errors: None::<Errors>,
+                track: None,
+            };
+            Some((trigger, change))
+        }
+        Change::ApLimit(_) => Some((trigger, change)),
+        _ => None,
+    });
+    let changes = changes.collect();
+    count_from_the_arrival(&mut streams, &stations, &rules);
+    Some(Scenario {
+        seed: 0,
+        rules,
+        stations,
+        streams,
+        changes,
+        port_limit: 1,
+        limit_counts_in_service: false,
+        offered_until: 0,
+    })
+}
+
+/// Rates at which `to` receives `from`, which receives its responses at the lowest.
+fn in_reach(keys: &Keys, from: NodeId, to: NodeId, rules: &Rules) -> Vec<Tenths> {
+    let rates = rules.rates().iter().copied();
+    rates.filter(|&rate| keys.reaches(from, to, rate) && keys.reaches(to, from, 60)).collect()
+}
+
+fn keys(nodes: usize) -> impl Strategy<Value = Keys> {
+    let pairs = nodes * (nodes - 1) / 2;
+    let thresholds = (
+        select(vec![-93.6, -90.0, -97.0]),
+        prop_oneof![3 => Just(-82.0), 1 => -92.0..-60.0f64],
+        prop_oneof![3 => Just(-62.0), 1 => -85.0..-40.0f64],
+        prop_oneof![2 => Just(-100.0), 1 => Just(-80.0), 1 => Just(-70.0)],
+    );
+    let powers = (
+        prop::collection::vec(prop::option::weighted(0.3, select(vec![12.0, 18.0, 20.0, 23.0])), nodes),
+        any::<bool>(),
+    );
+    let places = prop_oneof![
+        3 => Just(None),
+        1 => (prop::collection::vec(prop::option::weighted(0.9, prop::array::uniform2(-45.0..45.0f64)), nodes), 2.5..4.0f64)
+            .prop_map(Some),
+    ];
+    let of_pairs = (
+        prop::collection::vec((any::<Index>(), any::<Index>(), select(vec![-0.02, 0.0, 0.02])), pairs),
+        // How near: at the thresholds of the AP's links, or all far above them.
+        any::<[bool; 2]>(),
+    );
+    (thresholds, powers, places, of_pairs, any::<bool>()).prop_map(
+        move |(thresholds, (own, has_own), places, (pairs, [strong, hides]), energy)| {
+            let (noise_dbm, preamble_detection_dbm, energy_detection_dbm, floor_dbm) = thresholds;
+            let mut keys = Keys {
+                own_tx_power_dbm: if has_own { own } else { vec![None; nodes] },
+                floor_dbm,
+                preamble_detection_dbm,
+                energy_detection_dbm,
+                noise_dbm,
+                eifs_after_energy: energy,
+                ..Keys::equal(nodes)
+            };
+            if let Some((places, exponent)) = places {
+                keys.path_loss_exponent = exponent;
+                keys.positions_m = places;
+                keys.positions_m[0] = Some([3.0, -1.0]);
+                return keys;
+            }
+            let all = (0..nodes).flat_map(|a| (a + 1..nodes).map(move |b| (a, b)));
+            for ((a, b), (kind, which, off)) in all.zip(&pairs) {
+                let candidates = match a {
+                    0 if strong => vec![-40.0, -45.0, -50.0, -55.0],
+                    0 => of_links(&keys),
+                    _ => of_others(&keys),
+                };
+                let dbm = which.get(&candidates) + off;
+                match kind.index(8) {
+                    0 | 1 if a > 0 && hides => keys.hidden.push((a, b)),
+                    2 => {} // `gain_db`
+                    _ => keys.gains.push((a, b, (dbm - keys.tx_power_dbm).clamp(-300.0, 0.0))),
+                }
+            }
+            keys
+        },
+    )
+}
+
+/// Received powers, in dBm, around the thresholds of rates.
+fn of_links(keys: &Keys) -> Vec<f64> {
+    let rates = [60, 90, 120, 180, 240, 360, 480, 540];
+    let noise = keys.noise_dbm - 0.4;
+    rates.iter().map(|rate| noise + threshold_db(*rate) + 0.1).chain([-70.0, -60.0, -50.0]).collect()
+}
+
+/// Received powers of stations at stations, in dBm, around the thresholds of CCA and those of what the AP sends there.
+fn of_others(keys: &Keys) -> Vec<f64> {
+    let (pd, ed) = (keys.preamble_detection_dbm, keys.energy_detection_dbm);
+    let mut all = vec![pd, ed, ed - 3.0, ed - 4.8, pd - 5.0, keys.floor_dbm, -40.0, -55.0];
+    for (_, _, gain) in keys.gains.iter().filter(|(a, ..)| *a == 0) {
+        let signal = keys.tx_power_dbm + gain;
+        all.extend([4.0, 7.0, 12.0, 21.0].map(|threshold| signal - threshold));
+        all.push(signal - 24.0); // two of them are 21 dB below
+        all.push(signal + 4.0);
+    }
+    all
+}
