@@ -118,6 +118,14 @@ def test_a_wrong_goal_is_refused(goals: Any, told: str) -> None:
     assert told in str(refusal.value)
 
 
+def test_more_than_a_bound_is_worth_nothing() -> None:
+    """With a bound that every point meets, none is better than the scenario as it is."""
+    tuned = search("pings below 60 s").run()
+    assert tuned.settings == {}
+    assert str(tuned.goals[0]) == "pings below 60000 ms"
+    assert search(["round trips", "total above 1 kbps"]).run().goals[1].bound == 0.001
+
+
 def test_other_bad_input_is_refused() -> None:
     with pytest.raises(InputError, match="seeds: 1 is not allowed; allowed here: 2 to"):
         search(seeds=1)

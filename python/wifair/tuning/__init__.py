@@ -1,7 +1,8 @@
 """Tuning: a search over keys of a scenario for the settings that are best by one or several goals.
 
 ranges.py  what a key may be: numbers of a range, or choices
-goals.py   the metrics that decide, and their better direction
+words.py   what a user's words measure
+goals.py   the metrics that decide, with their better direction and bounds
 race.py    which points need no further replications; Pareto fronts
 asked.py   the points that Optuna proposes
 search.py  the search, its result, and the verification on fresh seeds

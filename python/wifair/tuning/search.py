@@ -27,7 +27,6 @@ from wifair.analysis.sweep import coordinate, label
 from wifair.errors import InputError, Interrupted, ScenarioError
 from wifair.results.metric import Metric
 from wifair.results.quantiles import interval_of
-from wifair.results.results import UNITS
 from wifair.scenario.scenario import Scenario
 from wifair.stats import Interval, Values
 from wifair.study.job import Cell
@@ -140,16 +139,16 @@ class Tuned:
     def to_dict(self) -> dict[str, Any]:
         """All that was found as the content of one JSON document."""
         shown = {"settings": [dict(_plain(point)) for point in self.best], "best": [point.name for point in self.best]}
-        told = [{"metric": goal.metric, "better": goal.better, "unit": self._unit(goal)} for goal in self.goals]
+        told = [
+            {"metric": goal.metric, "better": goal.better, "unit": goal.unit, "bound": goal.bound}
+            for goal in self.goals
+        ]
         counts = {"seeds": self.seeds, "replications": self.runs, "refused": self.refused, "exhausted": self.exhausted}
         found = {**shown, "goals": told, **counts, "points": self.frame().to_dicts(), "gains": list(self.gains())}
         if self.verified is not None:
             wanted = set(self.metrics)
             found["verified"] = [row for row in self.verified.summary().to_dicts() if row["metric"] in wanted]
         return found
-
-    def _unit(self, goal: Goal) -> str:
-        return goal.own.unit if goal.own else UNITS[goal.metric]
 
 
 class TuningInterrupted(Interrupted):
@@ -371,7 +370,8 @@ def tune(
 
 def _merits(point: Point, wanted: Sequence[Goal]) -> Values:
     """The values with signs such that more is better; −∞ where there is none."""
-    signed = point.values * np.array([goal.sign for goal in wanted])
+    columns = [goal.merit(point.values[:, i]) for i, goal in enumerate(wanted)]
+    signed = np.column_stack(columns)
     return np.where(np.isfinite(signed), signed, -np.inf)
 
 
