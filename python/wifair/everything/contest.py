@@ -252,20 +252,20 @@ def judged(setting: Setting, found: Measured, stages: int) -> Judged:
     wanted = criteria(setting.plan)
     counts = tuple(len(next(iter(own.values()))) for own in found.values())
     most = max(counts, default=0)
-    values = {c.id: np.stack([_filled(own[c.id], most) for own in found.values()]) for c in wanted} if found else {}
-    cautions = {}
-    for name, own in found.items():
-        shares = {what: t_interval(each) for what, each in own.items() if what.startswith(UNFINISHED)}
-        many = {what: share for what, share in shares.items() if (share.low or 0.0) > MANY_UNFINISHED}
-        if many:
-            told = (
-                f"{100 * share.estimate:.0f} % of `{what.removeprefix(UNFINISHED)}`" for what, share in many.items()
-            )
-            cautions[name] = ", ".join(told)
+    values = {c.id: np.stack([filled(own[c.id], most) for own in found.values()]) for c in wanted} if found else {}
+    cautions = {name: caution for name, own in found.items() if (caution := unfinished(own))}
     verdict = Verdict(tuple(found), tuple(wanted), values, counts, frozenset(cautions), stages)
     return Judged(setting, verdict, cautions, found)
 
 
-def _filled(values: Values, count: int) -> Values:
+def unfinished(found: Mapping[str, Values]) -> str:
+    """The transfers of which many do not end, with their share; empty if there are none. `found` is what was measured of a scheme."""
+    shares = {what: t_interval(each) for what, each in found.items() if what.startswith(UNFINISHED)}
+    many = {what: share for what, share in shares.items() if (share.low or 0.0) > MANY_UNFINISHED}
+    told = (f"{100 * share.estimate:.0f} % of `{what.removeprefix(UNFINISHED)}`" for what, share in many.items())
+    return ", ".join(told)
+
+
+def filled(values: Values, count: int) -> Values:
     """The values, with NaN for the replications that others have in addition."""
     return np.append(values, np.full(count - len(values), np.nan))

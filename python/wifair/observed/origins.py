@@ -1,0 +1,67 @@
+"""Reads from a scenario file which of its values are assumed or unknown: the comments that `wifair.observed.written` writes.
+
+A comment belongs to the key on its line, or to the key on the line below. That of a flow's header says by which rule the flow is bulk data.
+Comments may be written by hand, and removed where the value is known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal, cast
+
+_HEADER = re.compile(r"(?P<open>\[{1,2})\s*(?P<name>[A-Za-z0-9_.-]+)\s*\]{1,2}\s*(?:#.*)?")
+_KEY = re.compile(r"(?P<key>[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)\s*=")
+# The reason comes after the file and the line that a value was read from, if there is one.
+_MARK = re.compile(r"#.*?\b(?P<origin>assumed|unknown): (?:[^,]*:\d+, )?(?P<what>.*)")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A value that is assumed or unknown: its path in the scenario, as `flows[3].application`, and why.
+
+    `key` is empty for the table as a whole. `family` is its path without indexes: values of one family with the same reason follow from one
+    assumption.
+    """
+
+    path: str
+    table: str
+    key: str
+    origin: Literal["assumed", "unknown"]
+    what: str
+
+    @property
+    def family(self) -> str:
+        """The path without indexes."""
+        return f"{self.table}.{self.key}" if self.key else self.table
+
+
+def marks(text: str) -> list[Mark]:
+    """The values that the comments of a scenario file mark, in the order of the file."""
+    found: list[Mark] = []
+    seen: Counter[str] = Counter()
+    at = table = ""
+    above: re.Match[str] | None = None
+    for line in (line.strip() for line in text.splitlines()):
+        mark = _MARK.search(line)
+        if line.startswith("#"):
+            above = mark
+            continue
+        header, key = _HEADER.fullmatch(line), _KEY.match(line)
+        if header:
+            table = header["name"]
+            at = f"{table}[{seen[table]}]" if header["open"] == "[[" else table
+            seen[table] += 1
+            if mark:
+                found.append(_mark(at, table, "", mark))
+        elif key and (mark or above):
+            path = f"{at}.{key['key']}" if at else key["key"]
+            found.append(_mark(path, table, key["key"], cast("re.Match[str]", mark or above)))
+        above = None
+    return found
+
+
+def _mark(path: str, table: str, key: str, mark: re.Match[str]) -> Mark:
+    origin = cast("Literal['assumed', 'unknown']", mark["origin"])
+    return Mark(path, table, key, origin, mark["what"].strip())
