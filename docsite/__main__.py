@@ -33,6 +33,7 @@ GUIDES = (
     "sweeps",
     "tune",
     "import",
+    "advise",
     "population",
     "report",
     "python-api",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from wifair.cli import (
+    advise,
     check,
     cite,
     compare,
@@ -41,6 +42,7 @@ app.command("check", cls=Command, epilog=check.EXAMPLE)(check.check)
 app.command("run", cls=Command, epilog=run.EXAMPLE)(run.run)
 app.command("compare", cls=Command, epilog=compare.EXAMPLE)(compare.compare)
 app.command("import", cls=Command, epilog=imported.EXAMPLE)(imported.import_)
+app.command("advise", cls=Command, epilog=advise.EXAMPLE)(advise.advise)
 app.command("population", cls=Command, epilog=population.EXAMPLE)(population.population)
 app.command("explain", cls=Command, epilog=explain.EXAMPLE)(explain.explain)
 app.command("lab", cls=Command, epilog=lab.EXAMPLE)(lab.lab)

@@ -1,0 +1,20 @@
+"""Advice for one network: what to change at its access point, what that is worth, and the commands.
+
+commands.py    the commands that make a change and undo it
+changes.py     the changes that are tried
+yardsticks.py  what they are judged by: goals, criteria of the scenario, flows
+rule.py        the sequential rule: which change is best, with as many replications as that needs
+doubts.py      assumptions of the scenario with other values
+advice.py      the advice: search, confirmation on fresh seeds, assumptions
+wording.py     the advice in sentences
+document.py    the advice as JSON
+"""
+
+from typing import TYPE_CHECKING
+
+from wifair.names import face
+
+if TYPE_CHECKING:
+    from wifair.advising.advice import *  # noqa: F403
+
+__getattr__ = face(__name__, "advice")

@@ -1,0 +1,261 @@
+"""The advice: a search among changes, its best confirmed on fresh seeds, and the assumptions varied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from wifair.advising import rule
+from wifair.advising.changes import Change, equipment, settable, unsettable
+from wifair.advising.doubts import Doubt, Unvaried, doubts
+from wifair.advising.yardsticks import Yardstick, found, of_flows, yardsticks
+from wifair.errors import InputError, Interrupted
+from wifair.everything.criteria import Criterion
+from wifair.everything.verdict import Standing, Verdict
+from wifair.observed.origins import Mark
+from wifair.papers.runs import Runs
+from wifair.scenario.scenario import Scenario
+from wifair.study.job import Cell
+from wifair.study.store import Store
+from wifair.study.study import Study, StudyInterrupted
+from wifair.tuning.goals import Goal
+from wifair.tuning.words import WORDS, calls
+
+if TYPE_CHECKING:
+    from wifair.results.results import Results
+    from wifair.stats import Interval, Values
+    from wifair.study.job import Progress
+
+# The scenario without a change.
+OWN = "as it is"
+# Seeds of each other value of an assumption: the first of the fresh ones.
+DOUBT_SEEDS = 6
+# The first fresh seed. The search has those below it.
+FIRST_FRESH = 1001
+
+# Shows the progress of a batch of runs under a title.
+Bars = Callable[[str], AbstractContextManager["Progress | None"]]
+
+
+@dataclass(frozen=True)
+class Doubted:
+    """An assumption with another value, and the verdict on the change then."""
+
+    doubt: Doubt
+    verdict: Verdict | None
+    # Why the change does not apply with this value.
+    refused: str = ""
+
+
+@dataclass
+class Advice:
+    """What is known so far; all of it after the end.
+
+    `search` is the verdict on the settable changes, `beyond` that on the schemes that no command sets. `best` is the best change, or None;
+    `best_beyond` the best of these schemes. `confirmed` is the verdict on fresh seeds, by goal, and `flows` by group of flows; `fresh` are the
+    runs behind them. The mean effects in `search` are too good for the best.
+    """
+
+    scenario: Scenario
+    yardsticks: tuple[Yardstick, ...]
+    changes: Mapping[str, Change]
+    remarks: Sequence[str] = ()
+    search: Verdict | None = None
+    beyond: Verdict | None = None
+    best: Change | None = None
+    best_beyond: Change | None = None
+    confirmed: Verdict | None = None
+    flows: Verdict | None = None
+    fresh: Results | None = None
+    # Values that no bound has cut, by change and criterion: on the seeds of the search, and on fresh seeds.
+    searched: dict[str, Mapping[str, Values]] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, Values]] = field(default_factory=dict)
+    doubted: list[Doubted] = field(default_factory=list)
+    unvaried: Sequence[Unvaried] = ()
+    runs: int = 0
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...]:
+        """The criteria of the goals."""
+        return tuple(each.criterion for each in self.yardsticks)
+
+    def standing(self, change: Change) -> Standing:
+        """How a change compares with the scenario as it is on fresh seeds."""
+        assert self.confirmed is not None
+        return self.confirmed.standing(change.name, OWN)
+
+    def effect(self, change: Change, criterion: Criterion) -> Interval:
+        """What a change is worth on fresh seeds by a criterion: a difference or a factor with its 95 % interval, without a bound."""
+        return criterion.effect(self.values[change.name][criterion.id], self.values[OWN][criterion.id])
+
+
+class AdviceInterrupted(Interrupted):
+    """Ctrl-C; `advice` is what is known."""
+
+    def __init__(self, advice: Advice) -> None:
+        self.advice = advice
+        super().__init__(f"interrupted: {advice.runs} replications were finished")
+
+
+class Advising:
+    """Advice for a scenario.
+
+    `goals` are those of `wifair.tuning.goals`; without goals the criteria of the scenario decide. `has` is the equipment: "openwrt", "linux", or "any",
+    with which schemes are tried that no command sets. `marks` are the values that are assumed or unknown. Bad input raises `InputError` before any run.
+    """
+
+    def __init__(self, scenario: Scenario, goals: Sequence[Goal], has: str = "any", marks: Sequence[Mark] = ()) -> None:
+        equipment(has)
+        self.scenario, self.remarks = with_probes(scenario, goals)
+        self.yardsticks = yardsticks(self.scenario.plan(), goals)
+        if not self.yardsticks:
+            raise InputError(
+                "goals: the scenario has nothing that advice could be judged by; allowed here: a goal, such as --want total."
+            )
+        self.settable = settable(self.scenario, has)
+        self.unsettable = unsettable(self.scenario, has, self.settable)
+        if not self.settable and not self.unsettable:
+            raise InputError(f"--has: {has} has no setting that changes this scenario; allowed here: any.")
+        self.doubts, self.unvaried = doubts(self.scenario, marks)
+        self.flows = of_flows(self.scenario.plan())
+
+    def run(
+        self, threads: int | None = None, bars: Bars = lambda _: nullcontext(), store: Store | None = None
+    ) -> Advice:
+        """Runs it. Replications in the store are not run again. Ctrl-C raises `AdviceInterrupted`."""
+        changes = {change.name: change for change in (*self.settable, *self.unsettable)}
+        advice = Advice(self.scenario, self.yardsticks, changes, self.remarks, unvaried=self.unvaried)
+        try:
+            _Run(self, advice, threads, bars, store).run()
+        except (StudyInterrupted, KeyboardInterrupt):
+            raise AdviceInterrupted(advice) from None
+        return advice
+
+
+@dataclass
+class _Run:
+    advising: Advising
+    advice: Advice
+    threads: int | None
+    bars: Bars
+    store: Store | None
+
+    def run(self) -> None:
+        advising, advice = self.advising, self.advice
+        advice.search = self._search("changes", advising.settable, "search")
+        advice.best = self._best(advice.search)
+        advice.beyond = self._search("schemes", advising.unsettable, "beyond")
+        advice.best_beyond = self._best(advice.beyond)
+        chosen = [change for change in (advice.best, advice.best_beyond) if change]
+        if not chosen:
+            return
+        self._confirm(chosen)
+        for doubt in advising.doubts:
+            self._doubt(doubt, chosen[0])
+
+    def _search(self, what: str, changes: Sequence[Change], into: str) -> Verdict | None:
+        """The verdict after the last stage."""
+        if not changes:
+            return None
+        by_name = {change.name: change for change in changes}
+        verdict = None
+        race = rule.Race(OWN, list(by_name), self.advice.criteria, self._judged)
+        for verdict in race.run(lambda names, seeds: self._measure(what, names, seeds)):
+            setattr(self.advice, into, verdict)
+            self.advice.searched |= race.values
+        return verdict
+
+    def _best(self, verdict: Verdict | None) -> Change | None:
+        name = rule.best(verdict, OWN) if verdict else None
+        return self.advice.changes[name] if name else None
+
+    def _judged(self, key: str, values: Values) -> Values:
+        return next(each for each in self.advice.yardsticks if each.criterion.id == key).judged(values)
+
+    def _cells(self, names: Sequence[str], scenario: Scenario) -> list[Cell]:
+        """Raises `InputError` if a change does not go together with the scenario."""
+        changes = self.advice.changes
+        return [
+            Cell(name, scenario if name == OWN else changes[name].applied(scenario), {"change": name}) for name in names
+        ]
+
+    def _results(self, title: str, cells: Sequence[Cell], seeds: Sequence[int]) -> Results:
+        with self.bars(f"{title}, seeds {seeds[0]} to {seeds[-1]} of {len(cells)} scenarios") as bar:
+            results = Study(cells, seeds).run(self.threads, bar, self.store)
+        self.advice.runs += len(cells) * len(seeds)
+        return results
+
+    def _measure(self, title: str, names: Sequence[str], seeds: range) -> Mapping[str, Mapping[str, Values]]:
+        results = self._results(title, self._cells(names, self.advice.scenario), seeds)
+        return found(results, self.advice.scenario.plan(), self.advice.yardsticks)
+
+    def _confirm(self, chosen: Sequence[Change]) -> None:
+        advice, plan = self.advice, self.advice.scenario.plan()
+        seeds = range(FIRST_FRESH, FIRST_FRESH + rule.FRESH)
+        names = [OWN, *(change.name for change in chosen)]
+        results = self._results("confirmation", self._cells(names, advice.scenario), seeds)
+        advice.values = found(results, plan, advice.yardsticks)
+        advice.confirmed = rule.verdict(advice.values, advice.criteria, self._judged)
+        advice.fresh = results
+        runs = Runs.of(results)
+        of_flows = {name: {c.id: c.values(runs.cell(change=name)) for c in self.advising.flows} for name in names}
+        advice.flows = rule.verdict(of_flows, self.advising.flows)
+
+    def _doubt(self, doubt: Doubt, change: Change) -> None:
+        try:
+            cells = self._cells([OWN, change.name], doubt.scenario)
+        except InputError as error:
+            self.advice.doubted.append(Doubted(doubt, None, str(error)))
+            return
+        results = self._results(f"{doubt.family}: {doubt.other}", cells, range(FIRST_FRESH, FIRST_FRESH + DOUBT_SEEDS))
+        values = found(results, doubt.scenario.plan(), self.advice.yardsticks)
+        self.advice.doubted.append(Doubted(doubt, rule.verdict(values, self.advice.criteria, self._judged)))
+
+
+def with_probes(scenario: Scenario, goals: Sequence[Goal]) -> tuple[Scenario, list[str]]:
+    """The scenario with a flow for each goal that nothing there could be measured by, if such a flow hardly loads the network.
+
+    It belongs to the station with the slowest link. Raises `InputError` for other goals.
+    """
+    remarks: list[str] = []
+    for goal in goals:
+        word = WORDS.get(goal.word)
+        plan = scenario.plan()
+        there = {flow["application"]["name"] for flow in plan["flows"]}
+        if word is None or not word.needs or there & set(word.needs) - {"udp"} or ("udp" in word.needs and calls(plan)):
+            continue
+        if not word.probe:
+            raise InputError(
+                f"goals: {goal.word}: no flow of the scenario has the application {' or '.join(word.needs)}; allowed here: other goals, or a "
+                f"scenario with such a flow."
+            )
+        slowest = _slowest(scenario)
+        probe = {
+            "name": f"probe-{word.probe}",
+            "station": slowest,
+            "direction": "up" if word.probe == "ping" else "down",
+            "application": word.probe,
+        }
+        settings = scenario.settings()
+        scenario = Scenario.from_settings({**settings, "flows": [*settings["flows"], probe]})
+        remarks.append(
+            f"{goal.word}: the scenario has none, so one of {word.probe} was added at {slowest}, whose link is the slowest"
+        )
+    return scenario, remarks
+
+
+def _slowest(scenario: Scenario) -> str:
+    access = scenario.channel_access(1500)
+    named = {station["label"] for station in scenario.plan()["bss"]["stations"]}
+    called = {str(group.name) for group in scenario.stations if group.count == 1}
+    called |= {f"{group.name}-{i}" for group in scenario.stations if group.count > 1 for i in range(1, group.count + 1)}
+    times = {station: row["one"]["airtime_us"] for (station, way), row in access.items() if way == "down"}
+    times |= {station: row["one"]["airtime_us"] for (station, _), row in access.items() if station not in times}
+    among = {station: time for station, time in times.items() if station in named & called}
+    if not among:
+        raise InputError(
+            "goals: a flow that measures this needs a station with a name; allowed here: a scenario with [[stations]]."
+        )
+    return max(among, key=lambda station: among[station])

@@ -1,0 +1,86 @@
+"""The advice as the content of one JSON document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wifair.advising import wording
+from wifair.advising.advice import OWN, Advice
+from wifair.advising.changes import Change
+
+
+def document(advice: Advice) -> dict[str, Any]:
+    """All of the advice. Effects under `confirmed` are those on fresh seeds."""
+    chosen = [change for change in (advice.best, advice.best_beyond) if change]
+    return {
+        "advice": wording.headline(advice),
+        "goals": [{"goal": each.title, "metric": each.criterion.id} for each in advice.yardsticks],
+        "best": advice.best.name if advice.best else None,
+        "best_without_command": advice.best_beyond.name if advice.best_beyond else None,
+        "confirmed": [_confirmed(advice, change) for change in chosen] if advice.confirmed else [],
+        "changes": [_searched(advice, change) for change in wording.ranking(advice)],
+        "assumptions": _assumptions(advice),
+        "not_varied": [{"key": each.family, "why": each.why} for each in advice.unvaried],
+        "remarks": list(advice.remarks),
+        "replications": advice.runs,
+    }
+
+
+def _commands(change: Change) -> dict[str, Any] | None:
+    told = change.commands
+    if told is None:
+        return None
+    return {"tool": told.tool, "set": list(told.do), "undo": list(told.undo), "lasting": told.lasting}
+
+
+def _confirmed(advice: Advice, change: Change) -> dict[str, Any]:
+    effects = []
+    for each in advice.yardsticks:
+        found = advice.effect(change, each.criterion)
+        effects.append(
+            {
+                "goal": each.title,
+                "scale": each.criterion.scale,
+                "effect": found.estimate,
+                "ci_low": found.low,
+                "ci_high": found.high,
+                "runs": found.n,
+            }
+        )
+    return {
+        "change": change.name,
+        "standing": advice.standing(change).value,
+        "effects": effects,
+        "bounds": wording.bounds(advice, change.name),
+        "gain": wording.winners(advice, change),
+        "lose": wording.losers(advice, change),
+        "commands": _commands(change),
+    }
+
+
+def _searched(advice: Advice, change: Change) -> dict[str, Any]:
+    state, seeds, effects = wording.searched(advice, change)
+    return {
+        "change": change.name,
+        "search": state,
+        "seeds": seeds,
+        "effects": list(effects),
+        "settings": dict(change.settings),
+        "commands": _commands(change),
+    }
+
+
+def _assumptions(advice: Advice) -> list[dict[str, Any]]:
+    change = advice.best or advice.best_beyond
+    if change is None:
+        return []
+    return [
+        {
+            "key": each.doubt.family,
+            "why": each.doubt.why,
+            "other": each.doubt.other,
+            "standing": each.verdict.standing(change.name, OWN).value if each.verdict else None,
+            "refused": each.refused,
+        }
+        for each in advice.doubted
+    ]

@@ -1,0 +1,230 @@
+"""The advice in sentences, the conclusion first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wifair.advising.advice import OWN, Advice, Doubted
+from wifair.advising.changes import Change
+from wifair.everything.criteria import Criterion
+from wifair.everything.verdict import Standing
+from wifair.stats import Values, t_interval
+
+# What the rule says of a change, in a table.
+STANDINGS = {
+    Standing.BETTER: "better",
+    Standing.WORSE: "worse",
+    Standing.EQUAL: "no difference that matters",
+    Standing.TRADE: "a trade-off",
+    Standing.THRESHOLD: "about as much as matters",
+    Standing.OPEN: "open",
+    Standing.UNFINISHED: "transfers do not end",
+}
+NOT_TRIED = (
+    "Not tried: an RTS threshold, and limits of A-MPDUs and A-MSDUs. In the model these keys hold for all nodes, and an access point sets its own "
+    "only."
+)
+
+
+def headline(advice: Advice) -> str:
+    """The advice in one sentence."""
+    best = advice.best
+    if advice.search is None and best is None:
+        return "No change was tried to the end."
+    if best is None:
+        left = (
+            "No change is shown to be better by any goal"
+            if _open(advice)
+            else "No change is better by any goal by more than matters"
+        )
+        return f"Leave it as it is. {left}."
+    if advice.confirmed is None:
+        return f"So far, {best.name} is {STANDINGS[_searched(advice, best)]}; not confirmed."
+    standing = advice.standing(best)
+    if standing is Standing.BETTER:
+        lose = len(losers(advice, best))
+        costs = (
+            f" {lose} {'groups' if lose > 1 else 'group'} of flows {'lose' if lose > 1 else 'loses'}." if lose else ""
+        )
+        return f"Set {best.name}: {effects(advice, best, better=True)}.{costs}"
+    if standing is Standing.TRADE:
+        return (
+            f"Leave it as it is, unless one thing counts most: no change is better by something and worse by nothing. The best compromise is "
+            f"{best.name}: {effects(advice, best, better=True)}; it costs {effects(advice, best, better=False)}."
+        )
+    return (
+        f"Leave it as it is. {best.name} led the search, but on fresh seeds the difference is {STANDINGS[standing]}: "
+        f"{effects(advice, best)}."
+    )
+
+
+def beyond(advice: Advice) -> list[str]:
+    """What is better and cannot be set by a command."""
+    other = advice.best_beyond
+    if other is None or advice.confirmed is None:
+        return []
+    standing = advice.standing(other)
+    than = advice.confirmed.standing(other.name, advice.best.name) if advice.best else standing
+    if {standing, than} - {Standing.BETTER, Standing.TRADE}:
+        return []
+    costs = effects(advice, other, better=False)
+    told = [
+        f"The scheme {other.name} ({other.about}): {effects(advice, other, better=True)}{f'; it costs {costs}' if costs else ''}. "
+        "It needs another driver or kernel."
+    ]
+    if advice.best is not None:
+        told.append(f"Against {advice.best.name} it is {STANDINGS[than]}.")
+    return told
+
+
+def effects(advice: Advice, change: Change, better: bool | None = None) -> str:
+    """The effects of a change on fresh seeds, by all goals, or by those by which it is shown to be better or worse."""
+    assert advice.confirmed is not None
+    wanted = {None: None, True: Standing.BETTER, False: Standing.WORSE}[better]
+    told = []
+    for each in advice.yardsticks:
+        found = advice.confirmed.standing(change.name, OWN, [each.criterion])
+        if wanted is None or found is wanted:
+            told.append(f"{each.criterion.title} {effect(advice, change, each.criterion)}")
+    return "; ".join(told)
+
+
+def effect(advice: Advice, change: Change, criterion: Criterion) -> str:
+    """From which to which mean, and the difference or factor with its interval."""
+    before, after = (t_interval(advice.values[name][criterion.id]).short() for name in (OWN, change.name))
+    unit = criterion.unit.partition(",")[0].removesuffix(" of payload")
+    return f"{before} → {after}{f' {unit}' if unit and len(unit) < 8 else ''} ({criterion.effect_text(advice.effect(change, criterion))})"
+
+
+def bounds(advice: Advice, name: str) -> list[str]:
+    """Which bounds of goals are met, by the whole interval of the mean: on fresh seeds, or those of the search if there are no others."""
+    told = []
+    for each in advice.yardsticks:
+        if each.goal is None or each.goal.bound is None:
+            continue
+        mean = t_interval((advice.values or advice.searched)[name][each.criterion.id])
+        if mean.low is None or mean.high is None:
+            continue
+        sign, bound = each.goal.sign, each.goal.bound
+        worst, best = sorted((sign * mean.low, sign * mean.high))
+        state = "met" if worst >= sign * bound else "not met" if best < sign * bound else "open"
+        told.append(f"{each.title}, {name}: {state} ({mean.short()})")
+    return told
+
+
+def losers(advice: Advice, change: Change) -> list[str]:
+    """The flows that lose on fresh seeds, with the effect."""
+    return _flows(advice, change, Standing.WORSE)
+
+
+def winners(advice: Advice, change: Change) -> list[str]:
+    """The flows that gain on fresh seeds, with the effect."""
+    return _flows(advice, change, Standing.BETTER)
+
+
+def _flows(advice: Advice, change: Change, wanted: Standing) -> list[str]:
+    flows = advice.flows
+    if flows is None:
+        return []
+    i, j = flows.contenders.index(change.name), flows.contenders.index(OWN)
+    return [
+        f"{each.title}, {each.unit}: {each.effect_text(each.effect(flows.values[each.id][i], flows.values[each.id][j]))}"
+        for each in flows.criteria
+        if flows.standing(change.name, OWN, [each]) is wanted
+    ]
+
+
+def doubted(advice: Advice) -> list[str]:
+    """Whether the advice holds with other values of what is assumed."""
+    change = advice.best or advice.best_beyond
+    if change is None or advice.confirmed is None:
+        return []
+    if not advice.doubted and not advice.unvaried:
+        return ["The file marks no value as assumed or unknown, so none was varied."]
+    wanted = advice.standing(change)
+    holds = [each for each in advice.doubted if each.verdict and each.verdict.standing(change.name, OWN) is wanted]
+    told = [
+        f"With {len(holds)} of {len(advice.doubted)} other values of what is assumed, {change.name} is still {STANDINGS[wanted]}."
+    ]
+    told += [sentence(each, change) for each in advice.doubted if each not in holds]
+    if advice.unvaried:
+        listed = dict.fromkeys(f"{each.family} ({each.why})" for each in advice.unvaried)
+        told.append(f"Not varied: {'; '.join(listed)}.")
+    return told
+
+
+def sentence(each: Doubted, change: Change) -> str:
+    """What becomes of the change with another value of an assumption."""
+    what = f"{each.doubt.family}: {each.doubt.other}"
+    if each.verdict is None:
+        return f"{what}: the change does not apply."
+    return f"{what}: {STANDINGS[each.verdict.standing(change.name, OWN)]}."
+
+
+def ranking(advice: Advice) -> list[Change]:
+    """The settable changes, the better ones first."""
+    verdict = advice.search
+    if verdict is None:
+        return []
+    order = [
+        Standing.BETTER,
+        Standing.TRADE,
+        Standing.THRESHOLD,
+        Standing.OPEN,
+        Standing.EQUAL,
+        Standing.WORSE,
+        Standing.UNFINISHED,
+    ]
+    names = [name for name in verdict.contenders if name != OWN]
+    names.sort(
+        key=lambda name: (
+            advice.best is None or name != advice.best.name,
+            order.index(verdict.standing(name, OWN)),
+            verdict.shortfall(name),
+        )
+    )
+    return [advice.changes[name] for name in names]
+
+
+def searched(advice: Advice, change: Change) -> tuple[str, int, Sequence[str]]:
+    """A row of the ranking: what the search says, with how many seeds, and the effect by goal. The effects of the best are too good."""
+    verdict = advice.search
+    assert verdict is not None
+    told = [
+        each.criterion.effect_text(each.criterion.effect(*_searched_values(advice, change, each.criterion)))
+        for each in advice.yardsticks
+    ]
+    return STANDINGS[verdict.standing(change.name, OWN)], verdict.replications(change.name), told
+
+
+def _searched_values(advice: Advice, change: Change, criterion: Criterion) -> tuple[Values, Values]:
+    """The values with the change and without it, by the seeds that both have."""
+    mine, own = (advice.searched[name][criterion.id] for name in (change.name, OWN))
+    both = min(len(mine), len(own))
+    return mine[:both], own[:both]
+
+
+def _searched(advice: Advice, change: Change) -> Standing:
+    verdict = advice.search if advice.search and change.name in advice.search.contenders else advice.beyond
+    assert verdict is not None
+    return verdict.standing(change.name, OWN)
+
+
+def _open(advice: Advice) -> bool:
+    verdict = advice.search
+    return verdict is not None and any(
+        verdict.standing(name, OWN) is Standing.OPEN for name in verdict.contenders if name != OWN
+    )
+
+
+def is_advised(advice: Advice) -> bool:
+    """Whether the best change is better, or a trade-off, on fresh seeds too."""
+    return (
+        advice.best is not None
+        and advice.confirmed is not None
+        and advice.standing(advice.best)
+        in (
+            Standing.BETTER,
+            Standing.TRADE,
+        )
+    )

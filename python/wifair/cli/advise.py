@@ -1,0 +1,167 @@
+"""`wifair advise`: what to change at an access point, what that is worth, and the commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wifair.cli.options import DEFAULT_STORE, Json, ScenarioFile, Set, StoreFolder, Threads, Verbose
+
+if TYPE_CHECKING:
+    from wifair.advising import Advice, Change
+
+EXAMPLE = 'Example: wifair advise cafe --want "pings below 100 ms" --want total --has linux --out results/advice.html'
+
+# Rows of the ranking, and flows that lose, without --verbose.
+SHOWN = 6
+
+Wants = Annotated[
+    list[str],
+    typer.Option(
+        "--want",
+        metavar="GOAL",
+        help='A goal: "fair shares", total, "calls below 100 ms", pages, or a metric. Repeat it for several; without it the scenario\'s criteria decide.',
+        show_default=False,
+    ),
+]
+Has = Annotated[
+    str,
+    typer.Option(
+        "--has",
+        metavar="EQUIPMENT",
+        help="openwrt, linux, or any: Linux, and schemes are tried that no command sets.",
+    ),
+]
+Page = Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write a page with a figure.", show_default=False)]
+
+
+def advise(
+    context: typer.Context,
+    scenario: ScenarioFile,
+    want: Wants = [],  # noqa: B006 -- typer copies the default
+    has: Has = "any",
+    out: Page = None,
+    store: StoreFolder = DEFAULT_STORE,
+    threads: Threads = None,
+    json: Json = False,
+    set: Set = [],  # noqa: B006
+    verbose: Verbose = False,
+) -> None:
+    """Say what to change at the access point, what that is worth, and with which commands.
+
+    The best of many changes is measured again on fresh seeds, and what the scenario file marks as assumed or unknown is varied.
+    """
+    from wifair import gallery
+    from wifair.advising import AdviceInterrupted, Advising
+    from wifair.advising.document import document
+    from wifair.cli.output import print_json, progress, say, say_of
+    from wifair.cli.schemes_of_files import assignments
+    from wifair.observed.origins import marks
+    from wifair.report.advice import of_advice
+    from wifair.report.page import write
+    from wifair.results.results import writable_folder
+    from wifair.scenario.scenario import Scenario
+    from wifair.study.store import Store
+    from wifair.tuning.goals import parsed
+
+    loaded = Scenario.from_toml(scenario, assignments(set))
+    title = loaded.title or scenario.stem
+    given = {text.partition("=")[0].strip() for text in set}
+    text = gallery.file_of(scenario).read_text(encoding="utf-8")
+    assumptions = [mark for mark in marks(text) if mark.path not in given]
+    advising = Advising(loaded, parsed(want, "--want") if want else (), has, assumptions)
+    if out:
+        writable_folder(out.parent)
+    folder = Store(store)
+    try:
+        advice = advising.run(threads, progress, folder)
+    except AdviceInterrupted as interruption:
+        if interruption.advice.search:
+            if json:
+                print_json(document(interruption.advice))
+            else:
+                print_advice(interruption.advice, title, verbose)
+        interruption.args = (
+            f"{interruption}; they are in {folder.folder}, and the same command continues from there.",
+        )
+        raise
+    page = write(of_advice(advice, title, context.obj), out) if out else None  # before printing, which may fail
+    if json:
+        print_json(document(advice))
+    else:
+        print_advice(advice, title, verbose)
+    say_of(folder)
+    if page:
+        say(f"the page is in {page}")
+
+
+def print_advice(advice: Advice, title: str, verbose: bool) -> None:
+    """Prints the advice, the commands, what loses, the ranking and the assumptions."""
+    from wifair.advising import OWN, wording
+    from wifair.cli.output import print_lines, print_text
+
+    print_text(f"{title}: {wording.headline(advice)}")
+    for remark in advice.remarks:
+        print_text(f"{remark}.", indent="  ", first="- ")
+    print_lines([""])
+    best = advice.best
+    for told in wording.bounds(advice, OWN) if advice.searched else []:
+        print_text(told, indent="  ", first="- ")
+    if best and advice.confirmed and wording.is_advised(advice):
+        for told in wording.bounds(advice, best.name):
+            print_text(told, indent="  ", first="- ")
+        _print_flows(advice, best, verbose)
+        _print_commands(best)
+    if found := wording.beyond(advice):
+        print_lines(["Better, but no command sets it:"])
+        for told in found:
+            print_text(told, indent="  ", first="- ")
+        print_lines([""])
+    _print_ranking(advice, verbose)
+    assumed = wording.doubted(advice)
+    for told in assumed if verbose else assumed[:SHOWN]:
+        print_text(told, indent="  ", first="- ")
+    if len(assumed) > SHOWN and not verbose:
+        print_text(f"{len(assumed) - SHOWN} more with --verbose", indent="  ", first="- ")
+    print_text(f"{advice.runs} replications. {wording.NOT_TRIED}")
+
+
+def _print_flows(advice: Advice, best: Change, verbose: bool) -> None:
+    from wifair.advising import wording
+    from wifair.cli.output import print_text
+
+    for word, flows in (("gain", wording.winners(advice, best)), ("lose", wording.losers(advice, best))):
+        shown = flows if verbose else flows[:SHOWN]
+        rest = f"; {len(flows) - len(shown)} more with --verbose" if len(flows) > len(shown) else ""
+        told = f"Flows that {word}: {'; '.join(shown) or 'none'}{rest}"
+        print_text(told, indent="  ", first="- ")
+
+
+def _print_commands(best: Change) -> None:
+    from wifair.cli.output import print_lines
+
+    if best.commands is None:
+        return
+    lasting = "" if best.commands.lasting else " (until the next restart)"
+    print_lines(["", f"Set it{lasting}:", *(f"    {line}" for line in best.commands.do)])
+    print_lines(["Undo it:", *(f"    {line}" for line in best.commands.undo), ""])
+
+
+def _print_ranking(advice: Advice, verbose: bool) -> None:
+    from wifair.advising import wording
+    from wifair.cli.output import print_table
+    from wifair.cli.tables import columns
+
+    changes = wording.ranking(advice)
+    if not changes:
+        return
+    rows = []
+    for change in changes if verbose else changes[:SHOWN]:
+        state, seeds, effects = wording.searched(advice, change)
+        rows.append((change.name, state, f"{seeds}", *effects))
+    rest = f"; {len(changes) - len(rows)} more with --verbose" if len(changes) > len(rows) else ""
+    headings = ("change", "search says", "seeds", *(each.title for each in advice.yardsticks))
+    about = "Changes by the seeds of the search, the best first. Effects of the best are too good here, since these seeds chose it"
+    print_table(f"{about}{rest}", columns(headings, rows, left=2, prose=(0,)))

@@ -1,0 +1,161 @@
+"""The page of `wifair advise`: the advice, a figure, the commands, flows, assumptions, the ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wifair.advising import rule, wording
+from wifair.advising.advice import OWN
+from wifair.everything.verdict import Standing
+from wifair.report import charts
+from wifair.report.parts import Cell, Chart, Code, Findings, Part, Report, Section, Table, Text
+from wifair.report.provenance import again, command, made_by
+from wifair.stats import Interval
+
+if TYPE_CHECKING:
+    from wifair.advising import Advice, Change
+
+BADGES = {Standing.BETTER: "reproduced", Standing.TRADE: "calibrated", Standing.OPEN: "trend-only"}
+
+
+def of_advice(advice: Advice, title: str, arguments: Sequence[str]) -> Report:
+    """The whole page."""
+    lead = f"{wording.headline(advice)} {advice.runs} replications."
+    sections = [Section("In short", _short(advice))]
+    best = advice.best
+    if best and wording.is_advised(advice) and best.commands:
+        kind = "until the next restart" if not best.commands.lasting else "lasting"
+        sections.append(
+            Section(
+                "The commands",
+                [
+                    Code("\n".join(best.commands.do), f"Set {best.name} ({kind}):"),
+                    Code("\n".join(best.commands.undo), "Undo it:"),
+                ],
+            )
+        )
+    if found := wording.beyond(advice):
+        sections.append(Section("Better, but no command sets it", [Findings(found)]))
+    if shown := advice.best or advice.best_beyond:
+        if advice.flows is not None:
+            sections.append(Section("Flow by flow", [_flows(advice, shown)]))
+        sections.append(Section("What is assumed", _assumed(advice, shown)))
+    sections.append(Section("All changes", [_ranking(advice)]))
+    paragraphs = (" ".join(part.split()) for part in (rule.__doc__ or "").split("\n\n"))
+    sections.append(Section("The rule", [Text([*paragraphs, wording.NOT_TRIED])]))
+    if advice.fresh is not None:
+        sections.append(again(arguments, advice.fresh))
+        return Report(f"Advice: {title}", lead, sections, made_by(advice.fresh))
+    sections.append(Section("How to run it again", [Code(command(arguments), "The command that wrote this page:")]))
+    return Report(f"Advice: {title}", lead, sections, "Made with wifair.")
+
+
+def _short(advice: Advice) -> list[Part]:
+    told = [f"{remark}." for remark in advice.remarks]
+    told += wording.bounds(advice, OWN) if advice.searched else []
+    best = advice.best
+    shown = best or advice.best_beyond
+    if best and advice.confirmed and wording.is_advised(advice):
+        told += wording.bounds(advice, best.name)
+        lose = wording.losers(advice, best)
+        told.append(f"Flows that lose: {'; '.join(lose) or 'none'}.")
+    told += wording.doubted(advice)[:1]
+    parts: list[Part] = [Findings(told)] if told else []
+    if shown and advice.confirmed:
+        parts.append(_figure(advice))
+    return parts
+
+
+def _figure(advice: Advice) -> Chart:
+    """Each goal on fresh seeds, before and after, with a dot per replication."""
+    names = list(advice.values)
+    panels = []
+    for each in advice.yardsticks:
+        key = each.criterion.id
+        means = [(name, _mean(advice.values[name][key])) for name in names]
+        runs = [
+            (name, seed, float(value))
+            for name in names
+            for seed, value in enumerate(advice.values[name][key], 1)
+            if np.isfinite(value)
+        ]
+        panels.append(
+            charts.by_name(
+                [(name, found) for name, found in means if found.n], runs, title=each.title, x_title=each.criterion.unit
+            )
+        )
+    rows = [[name, *(_mean(advice.values[name][each.criterion.id]) for each in advice.yardsticks)] for name in names]
+    table = Table.of(("scenario", *(each.title for each in advice.yardsticks)), rows)
+    return Chart(panels, "Means on fresh seeds with 95 % intervals; a dot per replication.", table)
+
+
+def _mean(values: object) -> Interval:
+    from wifair.stats import t_interval
+
+    return t_interval(np.asarray(values, dtype=float))
+
+
+def _flows(advice: Advice, change: Change) -> Table:
+    flows = advice.flows
+    assert flows is not None
+    i, j = flows.contenders.index(change.name), flows.contenders.index(OWN)
+    rows = []
+    for each in flows.criteria:
+        standing = flows.standing(change.name, OWN, [each])
+        values = flows.values[each.id]
+        rows.append(
+            [
+                each.title,
+                each.unit,
+                _mean(values[j]),
+                _mean(values[i]),
+                each.effect_text(each.effect(values[i], values[j])),
+                Cell(wording.STANDINGS[standing], badge=BADGES.get(standing, "undetermined")),
+            ]
+        )
+    caption = f"What each group of flows gets on fresh seeds, as it is and with {change.name}."
+    return Table.of(("flows", "unit", OWN, "changed", "effect", "the rule says"), rows, caption)
+
+
+def _assumed(advice: Advice, change: Change) -> list[Part]:
+    rows = []
+    for each in advice.doubted:
+        effects = []
+        for yardstick in advice.yardsticks:
+            criterion = yardstick.criterion
+            if each.verdict is None:
+                effects.append("–")
+                continue
+            i, j = each.verdict.contenders.index(change.name), each.verdict.contenders.index(OWN)
+            values = each.verdict.values[criterion.id]
+            effects.append(criterion.effect_text(criterion.effect(values[i], values[j])))
+        standing = each.verdict.standing(change.name, OWN) if each.verdict else None
+        said = wording.STANDINGS[standing] if standing else "does not apply"
+        badge = BADGES.get(standing, "undetermined") if standing else ""
+        rows.append([f"`{each.doubt.family}`", each.doubt.why, each.doubt.other, Cell(said, badge=badge), *effects])
+    parts: list[Part] = [Findings(wording.doubted(advice)[:1])]
+    if rows:
+        headings = ("key", "why", "other value", "the rule says", *(each.title for each in advice.yardsticks))
+        parts.append(Table.of(headings, rows, f"The effect of {change.name} with another value of each assumption."))
+    return parts
+
+
+def _ranking(advice: Advice) -> Table:
+    rows = []
+    for change in wording.ranking(advice):
+        state, seeds, effects = wording.searched(advice, change)
+        commands = "; ".join(change.commands.do) if change.commands else "–"
+        rows.append([change.name, change.about, state, seeds, *effects, f"`{commands}`"])
+    headings = (
+        "change",
+        "what it does",
+        "search says",
+        "seeds",
+        *(each.title for each in advice.yardsticks),
+        "commands",
+    )
+    caption = "By the seeds of the search. Effects of the best are too good here, since these seeds chose it."
+    return Table.of(headings, rows, caption, wide=True)

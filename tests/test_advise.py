@@ -1,0 +1,566 @@
+"""`wifair advise`: goals in words, the sequential rule, commands, assumptions, and a network whose best change is known."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Cli
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from wifair import Scenario
+from wifair.advising import OWN, Advice, AdviceInterrupted, Advising, advice, rule, wording
+from wifair.advising.advice import with_probes
+from wifair.advising.changes import HAS, QOS_MAP, Change, settable, unsettable
+from wifair.advising.commands import Commands
+from wifair.advising.doubts import doubts
+from wifair.cli import execute
+from wifair.everything.criteria import Criterion
+from wifair.everything.verdict import Standing
+from wifair.observed import imported
+from wifair.observed.origins import marks
+from wifair.observed.written import summary, text
+from wifair.stats import Values
+from wifair.tuning.goals import parsed
+
+# Three downloads fill a FIFO of 1,000 packets, behind which a ping waits.
+BLOATED: dict[str, Any] = {
+    "run": {"warmup_s": 1, "duration_s": 3},
+    "phy": {"name": "802.11g"},
+    "ap": {"scheme": "droptail", "limit_packets": 1000},
+    "tcp": {"profile": "today"},
+    "stations": [{"name": "laptop", "count": 3}],
+    "flows": [
+        {"name": "download", "station": "laptop", "count": 3, "direction": "down"},
+        {"name": "ping", "station": "laptop", "direction": "up", "application": "ping"},
+    ],
+}
+MODERN: dict[str, Any] = {
+    **BLOATED,
+    "phy": {"name": "802.11ax"},
+    "mac": {"edca": {"classify": "dscp"}},
+    "ap": {"scheme": "mac80211", "hardware": "firmware"},
+    "flows": [*BLOATED["flows"], {"name": "call", "station": "laptop", "direction": "down", "application": "voip"}],
+}
+EVERY = [
+    change
+    for has in HAS
+    for base in (BLOATED, MODERN, {**MODERN, "ap": {"scheme": "droptail", "limit_packets": 1000}})
+    for change in settable(Scenario(**base), has)
+]
+
+
+def commands_of(tool: str) -> list[Commands]:
+    found = [change.commands for change in EVERY if change.commands and change.commands.tool == tool]
+    assert found
+    return found
+
+
+# Goals
+
+
+@pytest.mark.parametrize(
+    ("told", "metric", "bound", "shown"),
+    [
+        ("calls below 100 ms", "call_delay_p95_ms", 100, "calls below 100 ms"),
+        ("calls under 0.1 s", "call_delay_p95_ms", 100, "calls below 100 ms"),
+        ("fair shares", "jain", None, "fair shares"),
+        ("  fair   shares above 0.9", "jain", 0.9, "fair shares above 0.9"),
+        ("total at least 2e1 Mbps", "total_mbps", 20, "total above 20 Mbps"),
+        ("pages at most 800ms", "page_s", 0.8, "pages below 0.8 s"),
+        ("ping_p95_ms below 30 ms", "ping_p95_ms", 30, "ping_p95_ms below 30 ms"),
+        ("up_mbps=highest above 3 Mbps", "up_mbps", 3, "up_mbps above 3 Mbps"),
+        ("call rating above 4", "mos_least", 4, "call rating above 4"),
+    ],
+)
+def test_goals_in_words(told: str, metric: str, bound: float | None, shown: str) -> None:
+    [goal] = parsed(told)
+    assert (goal.metric, goal.bound, str(goal)) == (metric, bound, shown)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--want", "cals below 100 ms"], "--want: unknown metric 'cals'; did you mean calls? Allowed here: fair shares"),
+        (["--want", "calls below"], "--want: calls below: '' is no number; allowed here: a number with its unit, as 'calls below 100 ms'"),
+        (["--want", "calls below soon"], "'soon' is no number"),
+        (["--want", "calls below 100"], "a unit is missing. Allowed here: ms, s, as 'calls below 100 ms'"),
+        (["--want", "calls below 100 mss"], "unknown unit 'mss'; did you mean ms? Allowed here: ms, s"),
+        (["--want", "calls above 100 ms"], "'above' bounds what should be high, and here more is worse; allowed here: below, under"),
+        (["--want", "total below 3 Mbps"], "'below' bounds what should be low, and here more is better; allowed here: above, over"),
+        (["--want", "calls below -1 ms"], "-1 is not allowed; allowed here: 0 or more"),
+        (["--want", "total", "--want", "total above 3 Mbps"], "--want: total_mbps is named twice; allowed here: each once."),
+        (["--want", "files"], "files: no flow of the scenario has the application transfers; allowed here: other goals"),
+        (["--has", "openwtr"], "--has: unknown equipment 'openwtr'; did you mean openwrt? Allowed here: openwrt, linux, any."),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused_before_any_run(here: Cli, tmp_path: Path, arguments: list[str], told: str) -> None:
+    done = here("advise", "cafe", "--store", tmp_path / "store", *arguments)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "store").exists()
+
+
+def test_more_than_a_bound_is_worth_nothing() -> None:
+    [goal] = parsed("calls below 100 ms")
+    assert goal.merit(np.array([50.0, 100.0, 130.0])).tolist() == [-100.0, -100.0, -130.0]
+    [goal] = parsed("total above 20 Mbps")
+    assert goal.merit(np.array([10.0, 30.0])).tolist() == [10.0, 20.0]
+
+
+def test_a_goal_that_nothing_measures_gets_a_probe_at_the_slowest_link() -> None:
+    base = {**BLOATED, "stations": [{"name": "near"}, {"name": "far", "rate_mbps": 6}]}
+    base["flows"] = [{"station": "near", "direction": "down"}, {"station": "far", "direction": "down"}]
+    scenario, remarks = with_probes(Scenario(**base), parsed(["calls", "pings", "total"]))
+    assert [(flow["application"]["name"], flow["station"]) for flow in scenario.plan()["flows"][2:]] == [
+        ("voip", "far"),
+        ("ping", "far"),
+    ]
+    assert len(remarks) == 2
+    # Small datagrams in both directions of a station are a call, as `wifair import` has them.
+    call = {"name": "udp", "rate_mbps": 0.1, "payload_bytes": 160}
+    base["flows"] = [{"station": "far", "direction": way, "application": call} for way in ("up", "down")]
+    base |= {"stations": [{"name": "far"}], "tcp": {}}
+    spoken = Scenario(**base)
+    assert with_probes(spoken, parsed("calls")) == (spoken, [])
+    [own] = [goal.own for goal in parsed("calls") if goal.own]
+    results = spoken.run(seeds=1).with_metrics(own)
+    assert results.metrics["call_delay_p95_ms"][0] == pytest.approx(results.datagrams["delay_p95_ms"].max())
+
+
+# The rule
+
+
+def criterion(id: str) -> Criterion:
+    return Criterion(id, "throughput", id, "", "more", "difference", 0.5, lambda runs: np.empty(0))
+
+
+CRITERIA = [criterion("one"), criterion("two")]
+
+
+class Drawn:
+    """Runs without an engine: normal values with the means of each change, common random numbers, and a record of what was asked."""
+
+    def __init__(self, means: Mapping[str, Sequence[float]], seed: int = 1, noise: float = 1.0) -> None:
+        self.means, self.seed, self.noise = means, seed, noise
+        self.asked: list[tuple[str, int]] = []
+
+    def __call__(self, names: Sequence[str], seeds: range) -> dict[str, dict[str, Values]]:
+        self.asked += [(name, seed) for name in names for seed in seeds]
+        return {
+            name: {each.id: np.array([self.value(name, i, seed) for seed in seeds]) for i, each in enumerate(CRITERIA)}
+            for name in names
+        }
+
+    def value(self, name: str, i: int, seed: int) -> float:
+        own = np.random.default_rng([self.seed, *name.encode(), i, seed]).normal()
+        common = np.random.default_rng([self.seed, i, seed]).normal()
+        return float(self.means[name][i] + self.noise * (own + common))
+
+
+def raced(drawn: Drawn, order: Sequence[str] = ()) -> tuple[rule.Race, str | None]:
+    race = rule.Race(OWN, [name for name in (order or drawn.means) if name != OWN], CRITERIA)
+    verdicts = list(race.run(drawn))
+    return race, rule.best(verdicts[-1], OWN)
+
+
+def test_a_change_without_a_gain_is_seldom_called_better() -> None:
+    """At most 5 of 100 races: of 200 at most 18 (99.9 %, binomial)."""
+    means = {OWN: (0.0, 0.0), **{f"change-{i}": (0.0, 0.0) for i in range(6)}}
+    wrong = 0
+    for seed in range(200):
+        race, _ = raced(Drawn(means, seed))
+        wrong += any(race.verdict().standing(name, OWN) is Standing.BETTER for name in means if name != OWN)
+    assert wrong <= 18
+
+
+def test_a_large_gain_is_found_by_the_first_seeds() -> None:
+    means = {OWN: (0.0, 0.0), "good": (8.0, 0.0), "bad": (-8.0, 0.0), "same": (0.0, 0.0)}
+    for seed in range(20):
+        drawn = Drawn(means, seed, noise=0.1)
+        _, best = raced(drawn)
+        assert best == "good"
+        assert max(asked for _, asked in drawn.asked) == rule.STAGES[0]
+
+
+def test_a_trade_off_is_the_best_only_if_nothing_is_better() -> None:
+    means = {OWN: (0.0, 0.0), "trade": (9.0, -3.0), "worse trade": (5.0, -9.0)}
+    assert raced(Drawn(means, noise=0.1))[1] == "trade"
+    assert raced(Drawn({**means, "better": (2.0, 0.0)}, noise=0.1))[1] == "better"
+    assert raced(Drawn({OWN: (0.0, 0.0), "worse": (-3.0, 0.0)}, noise=0.1))[1] is None
+
+
+MEANS = st.lists(st.tuples(st.floats(-2, 2), st.floats(-2, 2)), min_size=1, max_size=5)
+
+
+@settings(deadline=None, max_examples=40)
+@given(MEANS, st.integers(0, 1000), st.randoms(use_true_random=False))
+def test_the_race_is_fair(means: list[tuple[float, float]], seed: int, random: Any) -> None:
+    """Each replication is asked once and in order, all changes have the first stage, none more than the last, and the order is of no effect."""
+    named = {OWN: (0.0, 0.0), **{f"change-{i}": pair for i, pair in enumerate(means)}}
+    drawn = Drawn(named, seed)
+    race, best = raced(drawn)
+    asked = {name: [seed for whose, seed in drawn.asked if whose == name] for name in named}
+    for name, seeds in asked.items():
+        assert seeds == list(range(1, len(seeds) + 1))
+        assert len(seeds) in rule.STAGES
+        assert {len(values) for values in race.values[name].values()} == {len(seeds)}
+    assert len(asked[OWN]) == max(map(len, asked.values()))
+    order = [name for name in named if name != OWN]
+    random.shuffle(order)
+    other = Drawn(named, seed)
+    assert raced(other, order)[1] == best
+    assert Counter(other.asked) == Counter(drawn.asked)
+    if best is not None:
+        assert race.verdict().standing(best, OWN) in (Standing.BETTER, Standing.TRADE)
+
+
+def test_the_gain_on_fresh_seeds_is_not_inflated_by_the_choice() -> None:
+    """Twelve changes with the same true gain: the best of the search looks better than it is, on fresh seeds it does not."""
+    means = {OWN: (0.0, 0.0), **{f"change-{i}": (2.0, 1.0) for i in range(12)}}
+    searched, fresh = [], []
+    for seed in range(60):
+        drawn = Drawn(means, seed)
+        race, best = raced(drawn)
+        if best is None:
+            continue
+        own = race.values[OWN]["one"][: len(race.values[best]["one"])]
+        searched.append(float(np.mean(race.values[best]["one"] - own)))
+        later = drawn([OWN, best], range(1001, 1001 + rule.FRESH))
+        fresh.append(float(np.mean(later[best]["one"] - later[OWN]["one"])))
+    error = 3.3 / np.sqrt(rule.FRESH * len(fresh))  # 99.9 %; the difference of two draws has a variance of 2 here
+    assert len(fresh) >= 20
+    assert np.mean(fresh) == pytest.approx(2.0, abs=error * np.sqrt(2))
+    assert np.mean(searched) > 2.0 + error * np.sqrt(2)
+
+
+# A network whose best change is known
+
+
+@pytest.fixture(scope="module")
+def known() -> Advice:
+    goals = parsed(["pings below 10 ms", "total"])
+    return Advising(Scenario(**BLOATED), goals, "linux").run()
+
+
+def test_the_known_best_change_is_advised(known: Advice) -> None:
+    """A ping behind a FIFO of 1,000 packets waits for all of them; with a queue per flow it waits for at most a packet of each other flow."""
+    assert known.best is not None
+    assert known.best.name == "fq_codel, 10240 packets"
+    assert known.standing(known.best) is Standing.BETTER
+    ping, total = (each.criterion for each in known.yardsticks)
+    assert (known.effect(known.best, ping).high or 1) < 0.2
+    assert known.effect(known.best, total).estimate > 0.95
+    assert wording.headline(known).startswith("Set fq_codel, 10240 packets: pings ")
+    assert [told.partition(" (")[0] for told in wording.bounds(known, OWN)] == ["pings below 10 ms, as it is: not met"]
+    assert not wording.losers(known, known.best)
+    assert known.best.commands is not None
+    assert known.best.commands.undo == ("tc qdisc replace dev wlan0 root pfifo limit 1000",)
+    assert wording.doubted(known) == ["The file marks no value as assumed or unknown, so none was varied."]
+
+
+def test_the_page_shows_figure_commands_and_flows(known: Advice) -> None:
+    from wifair.report.advice import of_advice
+    from wifair.report.page import page
+
+    html = page(of_advice(known, "mine", ["advise", "mine.toml"]))
+    for told in (
+        "Set fq_codel",
+        "tc qdisc replace dev wlan0 root pfifo limit 1000",
+        "wifair advise mine.toml",
+        "RTS threshold",
+    ):
+        assert told in html
+    assert html.count('"$schema"') >= 1
+
+
+def test_ctrl_c_keeps_what_is_known() -> None:
+    begun = []
+
+    def bars(title: str) -> Any:
+        begun.append(title)
+        if len(begun) == 2:
+            raise KeyboardInterrupt
+        from contextlib import nullcontext
+
+        return nullcontext()
+
+    advising = Advising(Scenario(**BLOATED), parsed(["pings", "total"]), "any")
+    with pytest.raises(AdviceInterrupted, match="interrupted: 30 replications were finished") as stopped:
+        advising.run(bars=bars)
+    told = stopped.value.advice
+    assert told.search is not None
+    assert wording.ranking(told)
+    assert wording.headline(told)
+
+
+def test_the_command_prints_advice_and_json(here: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        "[run]\nwarmup_s = 0.5\nduration_s = 1\n[phy]\nname = '802.11g'\n[ap]\nscheme = 'droptail'\nlimit_packets = 1000\n"
+        "[wire]\none_way_delay_ms = 10  # unknown: half the round-trip time\n[tcp]\nprofile = 'today'\n"
+        "[[flows]]\nname = 'download'\ndirection = 'down'\ncount = 2\n[[flows]]\ndirection = 'up'\napplication = 'ping'\n"
+    )
+    words = ["advise", path, "--want", "pings", "--has", "linux", "--store", tmp_path / "store"]
+    page = tmp_path / "a" / "advice.html"
+    done = here(*words, "--out", page)
+    assert done.returncode == 0
+    assert done.stdout.startswith("mine: Set fq_codel, 10240 packets: pings")
+    assert page.exists()
+    told = json.loads(here(*words, "--json").stdout)
+    assert told["best"] == "fq_codel, 10240 packets"
+    assert [each["other"] for each in told["assumptions"]] == ["2", "40"]
+    # What `--set` gives is known.
+    told = json.loads(here(*words, "--json", "--set", "wire.one_way_delay_ms=12").stdout)
+    assert told["assumptions"] == []
+
+
+def test_schemes_of_papers_are_tried_only_with_any_equipment() -> None:
+    scenario = Scenario(**BLOATED)
+    found = {has: settable(scenario, has) for has in HAS}
+    assert {has: bool(unsettable(scenario, has, among)) for has, among in found.items()} == {
+        "openwrt": False,
+        "linux": False,
+        "any": True,
+    }
+    names = {change.name for change in unsettable(scenario, "any", found["any"])}
+    assert {"las", "mac80211"} <= names
+    assert not names & {"droptail", "codel", "fq-codel", "pie"}
+
+
+# Commands
+
+
+def test_every_settable_change_has_commands_that_are_undone() -> None:
+    for change in EVERY:
+        assert change.commands is not None
+        assert change.commands.do
+        assert change.commands.undo
+
+
+@pytest.mark.system
+@pytest.mark.skipif(not shutil.which("tc") or not shutil.which("unshare"), reason="no tc, or no unshare")
+@pytest.mark.parametrize("line", sorted({line for each in commands_of("tc") for line in (*each.do, *each.undo)}))
+def test_tc_takes_the_command(line: str) -> None:
+    """In a network namespace with a TAP device. 2 is the kernel's refusal of a qdisc that it was built without."""
+    begin = "ip tuntap add dev wlan0 mode tap || exit 77; "
+    done = subprocess.run(["unshare", "--net", "sh", "-c", begin + line], capture_output=True, text=True, check=False)
+    if done.returncode == 77 or "unshare" in done.stderr:
+        pytest.skip(f"no network namespace here: {done.stderr}")
+    assert done.returncode == 0 or (done.returncode == 2 and "qdisc kind is unknown" in done.stderr), done.stderr
+    wrong = subprocess.run(["unshare", "--net", "sh", "-c", begin + f"{line} limt 3"], capture_output=True, check=False)
+    assert wrong.returncode == 1
+
+
+@pytest.mark.whole
+@pytest.mark.skipif(not shutil.which("hostapd"), reason="no hostapd")
+@pytest.mark.parametrize("change", {change.name: change for change in EVERY if change.commands and change.commands.tool == "hostapd"}.values(), ids=lambda change: change.name)  # fmt: skip
+def test_hostapd_takes_the_lines(change: Change, tmp_path: Path) -> None:
+    assert change.commands is not None
+    path = tmp_path / "hostapd.conf"
+    before = "interface=lo\ndriver=none\nssid=test\nhw_mode=g\nchannel=1\nwmm_enabled=1\n"
+    path.write_text(before)
+
+    def run(lines: Sequence[str]) -> None:
+        script = "; ".join(lines).replace("/etc/hostapd/hostapd.conf", shlex.quote(str(path)))
+        subprocess.run(["sh", "-c", script.replace("systemctl restart hostapd", "true")], check=True)
+
+    def problems(content: str) -> str:
+        """hostapd ends at once if it refuses a file."""
+        path.write_text(content)
+        try:
+            done = subprocess.run(["hostapd", path], capture_output=True, text=True, timeout=1, check=False)
+        except subprocess.TimeoutExpired as running:
+            return re.sub(r"lo: .*\n", "", (running.stdout or b"").decode())
+        return done.stdout
+
+    run(change.commands.do)
+    content = path.read_text()
+    assert content.startswith(before)
+    assert len(content) > len(before)
+    assert problems(content) == ""
+    assert "1 errors found" in problems(f"{content}wmm_ac_be_cwmon=3\n")
+    path.write_text(content)
+    run(change.commands.undo)
+    assert path.read_text() == before
+
+
+@pytest.mark.skipif(not shutil.which("iw"), reason="no iw")
+def test_iw_has_the_command() -> None:
+    """iw needs nl80211 to parse a command, so the command is held to the usage that it prints."""
+    usage = subprocess.run(["iw", "help", "set", "txq"], capture_output=True, text=True, check=False).stdout
+    assert "phy <phyname> set txq limit <packets> | memory_limit <bytes> | quantum <bytes>" in usage
+    for each in commands_of("iw"):
+        for line in (*each.do, *each.undo):
+            assert re.fullmatch(r"iw phy phy0 set txq (limit|quantum) [1-9]\d*", line)
+
+
+def test_debugfs_takes_the_lines() -> None:
+    """The kernel reads `%u %u %u`: category, low, high (`aql_txq_limit_write`)."""
+    for each in commands_of("debugfs"):
+        for lines in (each.do, each.undo):
+            found = [
+                re.fullmatch(r"echo '(\d) (\d+) (\d+)' > /sys/kernel/debug/\S+/aql_txq_limit", line) for line in lines
+            ]
+            assert [match and match[1] for match in found] == ["0", "1", "2", "3"]
+            assert all(match and int(match[2]) <= int(match[3]) for match in found)
+
+
+class Uci:
+    """OpenWrt's UCI as far as `uci set`, `add_list`, `del_list`, `delete` and `commit` go, over /etc/config/wireless."""
+
+    def __init__(self) -> None:
+        self.sections: dict[str, dict[str, str | list[str]]] = {
+            "radio0": {"channel": "36"},
+            "default_radio0": {"ssid": "x"},
+        }
+
+    def take(self, line: str) -> None:
+        words = shlex.split(line)
+        if line in {"wifi reload", "uci commit wireless"}:
+            return
+        assert words[0] == "uci"
+        assert len(words) == 3
+        path, equals, value = words[2].partition("=")
+        found = re.fullmatch(r"wireless\.([a-z0-9_]+)\.([a-z_]+)", path)
+        assert found, line
+        section, option = self.sections[found[1]], found[2]
+        if words[1] == "set":
+            assert equals
+            section[option] = value
+        elif words[1] == "delete":
+            del section[option]
+        else:
+            listed = section.setdefault(option, [])
+            assert isinstance(listed, list)
+            {"add_list": listed.append, "del_list": listed.remove}[words[1]](value)
+            if not listed:
+                del section[option]
+
+
+def test_uci_takes_the_lines_and_undoing_restores_the_file() -> None:
+    for each in commands_of("uci"):
+        uci, before = Uci(), Uci()
+        for line in each.do:
+            uci.take(line)
+        assert uci.sections != before.sections
+        for line in each.undo:
+            uci.take(line)
+        assert uci.sections == before.sections
+
+
+def test_the_qos_map_is_that_of_the_engine() -> None:
+    """Every DSCP has the category that the engine gives it under RFC 8325."""
+    numbers = [int(number) for number in QOS_MAP.split(",")]
+    exceptions, ranges = numbers[:-16], numbers[-16:]
+    assert len(exceptions) <= 42
+    mapped = dict(zip(exceptions[::2], exceptions[1::2], strict=True))
+    names = ("best_effort", "background", "background", "best_effort", "video", "video", "voice", "voice")
+    scenario = Scenario(**MODERN).override({"mac.edca.classify": "rfc-8325"})
+    for dscp in range(64):
+        priority = mapped.get(dscp, next(i for i in range(8) if ranges[2 * i] <= dscp <= ranges[2 * i + 1]))
+        assert (
+            names[priority].replace("_", "-") == scenario.channel_access(1500, dscp)["laptop-1", "down"]["category"]
+        ), dscp
+
+
+# Assumptions
+
+
+def test_marks_are_those_that_import_writes(tmp_path: Path) -> None:
+    path = tmp_path / "stations.csv"
+    path.write_text("name,signal_dbm,down_mbps,traffic\none,-60,3,\ntwo,-70,,download\nthree,-50,,voice\n")
+    made = imported([path])
+    written = Counter(
+        {(key, origin, what): int(count) for key, origin, count, what in summary(made) if origin != "read"}
+    )
+    found = Counter((mark.family, mark.origin, mark.what) for mark in marks(text(made)) if mark.key)
+    assert found == written
+    assert ("ap.scheme", "unknown") in {(mark.path, mark.origin) for mark in marks(text(made))}
+
+
+def test_marks_belong_to_their_key() -> None:
+    content = (
+        "[ap]\n# unknown: why\nscheme = 'las'\nlimit_packets = 3  # read: a file\n\n# a remark\n[[flows]]\n[[flows]]  # 3 Mbps; assumed: bulk: much\n"
+        "application = { name = 'web' }  # assumed: documents\n"
+    )
+    assert [(mark.path, mark.origin, mark.what) for mark in marks(content)] == [
+        ("ap.scheme", "unknown", "why"),
+        ("flows[1]", "assumed", "bulk: much"),
+        ("flows[1].application", "assumed", "documents"),
+    ]
+
+
+def test_assumptions_vary_by_family_and_the_rest_is_named() -> None:
+    content = "\n".join(
+        [
+            "[phy]\nband_ghz = 5  # read: a file",
+            "[mac]\nedca = { classify = 'dscp' }  # unknown: the category",
+            "[ap]\nscheme = 'mac80211'  # unknown: queues\nhardware = 'firmware'  # unknown: the chip",
+            "[wire]\nrate_mbps = 500  # unknown: the line",
+            "[tcp]\nprofile = 'today'  # unknown: hosts",
+            *(
+                f"[[stations]]\nname = 's{i}'\nmcs = 7  # assumed: a rate\nmcs_down = 5  # read: a rate"
+                for i in range(3)
+            ),
+            *(f"[[flows]]  # 3 Mbps; assumed: bulk: much\nstation = 's{i}'\ndirection = 'down'" for i in range(3)),
+            "[[flows]]\nstation = 's0'\ndirection = 'down'",
+            "application = { name = 'web', min_bytes = 20_000, max_bytes = 60_000, step_bytes = 10_000, think_mean_s = 2.0 }  # assumed: documents",
+        ]
+    )
+    import tomllib
+
+    scenario = Scenario.from_settings({"phy": {"name": "802.11ax"}, **_merged(tomllib.loads(content))})
+    found, unvaried = doubts(scenario, marks(content))
+    others = {(each.family, each.other): each.scenario for each in found}
+    assert {family for family, _ in others} == {
+        "ap.scheme",
+        "ap.hardware",
+        "wire.rate_mbps",
+        "tcp.profile",
+        "stations.mcs",
+        "flows",
+        "flows.application",
+    }
+    assert [each.family for each in unvaried] == ["mac.edca"]
+    assert [each["mcs"] for each in others["stations.mcs", "-2"].plan()["bss"]["stations"]] == [5, 5, 5]
+    assert others["wire.rate_mbps", "125"].plan()["wire"]["rate_mbps"] == 125
+    assert others["flows.application", "twice the load"].plan()["flows"][3]["application"]["think_mean_s"] == 1
+    idle = others["flows", "1 of these 3 flows are idle"].plan()
+    assert [flow["station"] for flow in idle["flows"]] == ["s0", "s2", "s0"]
+    assert [each["label"] for each in idle["bss"]["stations"]] == ["s0", "s2"]
+    assert all(each.scenario.plan_json != scenario.plan_json for each in found)
+
+
+def _merged(tree: dict[str, Any]) -> dict[str, Any]:
+    return {**tree, "phy": {"name": "802.11ax", **tree.get("phy", {})}}
+
+
+def test_a_gain_that_rests_on_an_assumption_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long FIFO matters only if the line is faster than the air."""
+    monkeypatch.setattr(advice, "DOUBT_SEEDS", 4)
+    content = "[wire]\nrate_mbps = 60  # unknown: the line\n"
+    scenario = Scenario(**{**BLOATED, "wire": {"rate_mbps": 60}})
+    found = Advising(scenario, parsed(["pings"]), "linux", marks(content)).run()
+    assert found.best is not None
+    standings: dict[str, Standing | None] = {
+        each.doubt.other: each.verdict.standing(found.best.name, OWN) if each.verdict else None
+        for each in found.doubted
+    }
+    assert standings == {"15": Standing.EQUAL, "240": Standing.BETTER}
+    assert wording.doubted(found)[1:] == ["wire.rate_mbps: 15: no difference that matters."]
+
+
+def test_a_missing_scenario_is_an_error_without_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["advise", "cafee"]) == 2
+    assert "Did you mean cafe?" in capsys.readouterr().err
