@@ -558,7 +558,9 @@ def test_a_gain_that_rests_on_an_assumption_is_not_hidden(monkeypatch: pytest.Mo
         for each in found.doubted
     }
     assert standings == {"15": Standing.EQUAL, "240": Standing.BETTER}
-    assert wording.doubted(found)[1:] == ["wire.rate_mbps: 15: no difference that matters."]
+    told = wording.doubted(found)
+    assert re.match(r"Over all of these values: pings × 0\.\d+ to × 1\.?", told[1])
+    assert told[2:] == ["wire.rate_mbps: 15: no difference that matters."]
 
 
 def test_a_missing_scenario_is_an_error_without_traceback(capsys: pytest.CaptureFixture[str]) -> None:

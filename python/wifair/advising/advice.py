@@ -47,6 +47,12 @@ class Doubted:
     verdict: Verdict | None
     # Why the change does not apply with this value.
     refused: str = ""
+    # Values that no bound has cut, by change and criterion.
+    values: Mapping[str, Mapping[str, Values]] = field(default_factory=dict)
+
+    def effect(self, change: Change, criterion: Criterion) -> Interval:
+        """What the change is worth then."""
+        return criterion.effect(self.values[change.name][criterion.id], self.values[OWN][criterion.id])
 
 
 @dataclass
@@ -85,6 +91,12 @@ class Advice:
         """How a change compares with the scenario as it is on fresh seeds."""
         assert self.confirmed is not None
         return self.confirmed.standing(change.name, OWN)
+
+    def effects(self, change: Change, criterion: Criterion) -> tuple[float, float]:
+        """The least and the largest effect of a change by a criterion: on fresh seeds, and with other values of what is assumed."""
+        others = [each.effect(change, criterion) for each in self.doubted if change.name in each.values]
+        estimates = [each.estimate for each in (self.effect(change, criterion), *others) if each.n]
+        return min(estimates), max(estimates)
 
     def effect(self, change: Change, criterion: Criterion) -> Interval:
         """What a change is worth on fresh seeds by a criterion: a difference or a factor with its 95 % interval, without a bound."""
@@ -152,8 +164,9 @@ class _Run:
         if not chosen:
             return
         self._confirm(chosen)
-        for doubt in advising.doubts:
-            self._doubt(doubt, chosen[0])
+        if advice.standing(chosen[0]) in (Standing.BETTER, Standing.TRADE):
+            for doubt in advising.doubts:
+                self._doubt(doubt, chosen[0])
 
     def _search(self, what: str, changes: Sequence[Change], into: str) -> Verdict | None:
         """The verdict after the last stage."""
@@ -211,7 +224,8 @@ class _Run:
             return
         results = self._results(f"{doubt.family}: {doubt.other}", cells, range(FIRST_FRESH, FIRST_FRESH + DOUBT_SEEDS))
         values = found(results, doubt.scenario.plan(), self.advice.yardsticks)
-        self.advice.doubted.append(Doubted(doubt, rule.verdict(values, self.advice.criteria, self._judged)))
+        found_then = rule.verdict(values, self.advice.criteria, self._judged)
+        self.advice.doubted.append(Doubted(doubt, found_then, values=values))
 
 
 def with_probes(scenario: Scenario, goals: Sequence[Goal]) -> tuple[Scenario, list[str]]:

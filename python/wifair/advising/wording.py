@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from wifair.advising.advice import OWN, Advice, Doubted
 from wifair.advising.changes import Change
-from wifair.everything.criteria import Criterion
+from wifair.everything.criteria import Criterion, number
 from wifair.everything.verdict import Standing
 from wifair.stats import Values, t_interval
 
@@ -139,18 +139,30 @@ def doubted(advice: Advice) -> list[str]:
     change = advice.best or advice.best_beyond
     if change is None or advice.confirmed is None:
         return []
+    wanted = advice.standing(change)
+    if wanted not in (Standing.BETTER, Standing.TRADE):
+        return []
     if not advice.doubted and not advice.unvaried:
         return ["The file marks no value as assumed or unknown, so none was varied."]
-    wanted = advice.standing(change)
     holds = [each for each in advice.doubted if each.verdict and each.verdict.standing(change.name, OWN) is wanted]
-    told = [
-        f"With {len(holds)} of {len(advice.doubted)} other values of what is assumed, {change.name} is still {STANDINGS[wanted]}."
-    ]
+    told = []
+    if advice.doubted:
+        count = f"{len(holds)} of {len(advice.doubted)} other values of what is assumed"
+        told.append(f"With {count}, {change.name} is still {STANDINGS[wanted]}.")
+    if any(each.verdict for each in advice.doubted):
+        told.append(f"Over all of these values: {'; '.join(_range(advice, change, each) for each in advice.criteria)}.")
     told += [sentence(each, change) for each in advice.doubted if each not in holds]
     if advice.unvaried:
         listed = dict.fromkeys(f"{each.family} ({each.why})" for each in advice.unvaried)
         told.append(f"Not varied: {'; '.join(listed)}.")
     return told
+
+
+def _range(advice: Advice, change: Change, criterion: Criterion) -> str:
+    low, high = advice.effects(change, criterion)
+    if criterion.scale == "difference":
+        return f"{criterion.title} {low:+.3f} to {high:+.3f}"
+    return f"{criterion.title} × {number(low)} to × {number(high)}"
 
 
 def sentence(each: Doubted, change: Change) -> str:

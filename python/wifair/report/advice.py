@@ -42,7 +42,8 @@ def of_advice(advice: Advice, title: str, arguments: Sequence[str]) -> Report:
     if shown := advice.best or advice.best_beyond:
         if advice.flows is not None:
             sections.append(Section("Flow by flow", [_flows(advice, shown)]))
-        sections.append(Section("What is assumed", _assumed(advice, shown)))
+        if wording.doubted(advice):
+            sections.append(Section("What is assumed", _assumed(advice, shown)))
     sections.append(Section("All changes", [_ranking(advice)]))
     paragraphs = (" ".join(part.split()) for part in (rule.__doc__ or "").split("\n\n"))
     sections.append(Section("The rule", [Text([*paragraphs, wording.NOT_TRIED])]))
@@ -129,14 +130,12 @@ def _assumed(advice: Advice, change: Change) -> list[Part]:
             if each.verdict is None:
                 effects.append("–")
                 continue
-            i, j = each.verdict.contenders.index(change.name), each.verdict.contenders.index(OWN)
-            values = each.verdict.values[criterion.id]
-            effects.append(criterion.effect_text(criterion.effect(values[i], values[j])))
+            effects.append(criterion.effect_text(each.effect(change, criterion)))
         standing = each.verdict.standing(change.name, OWN) if each.verdict else None
         said = wording.STANDINGS[standing] if standing else "does not apply"
         badge = BADGES.get(standing, "undetermined") if standing else ""
         rows.append([f"`{each.doubt.family}`", each.doubt.why, each.doubt.other, Cell(said, badge=badge), *effects])
-    parts: list[Part] = [Findings(wording.doubted(advice)[:1])]
+    parts: list[Part] = [Findings(wording.doubted(advice)[:2])]
     if rows:
         headings = ("key", "why", "other value", "the rule says", *(each.title for each in advice.yardsticks))
         parts.append(Table.of(headings, rows, f"The effect of {change.name} with another value of each assumption."))
