@@ -24,6 +24,7 @@ from wifair.advising.changes import HAS, QOS_MAP, Change, settable, unsettable
 from wifair.advising.commands import Commands
 from wifair.advising.doubts import doubts
 from wifair.cli import execute
+from wifair.errors import InputError
 from wifair.everything.criteria import Criterion
 from wifair.everything.verdict import Standing
 from wifair.observed import imported
@@ -282,6 +283,12 @@ def test_the_page_shows_figure_commands_and_flows(known: Advice) -> None:
     ):
         assert told in html
     assert html.count('"$schema"') >= 1
+
+
+def test_a_goal_that_is_never_measured_is_an_error() -> None:
+    late = {**BLOATED, "flows": [BLOATED["flows"][0], {**BLOATED["flows"][1], "start_s": 100.0}]}
+    with pytest.raises(InputError, match=r"goals: pings has no value in any replication .* run\.duration_s in which"):
+        Advising(Scenario(**late), parsed("pings"), "linux").run()
 
 
 def test_ctrl_c_keeps_what_is_known() -> None:

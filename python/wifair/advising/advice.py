@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from wifair.advising import rule
 from wifair.advising.changes import Change, equipment, settable, unsettable
 from wifair.advising.doubts import Doubt, Unvaried, doubts
@@ -176,9 +178,19 @@ class _Run:
         verdict = None
         race = rule.Race(OWN, list(by_name), self.advice.criteria, self._judged)
         for verdict in race.run(lambda names, seeds: self._measure(what, names, seeds)):
+            self._check(race.values[OWN])
             setattr(self.advice, into, verdict)
             self.advice.searched |= race.values
         return verdict
+
+    def _check(self, own: Mapping[str, Values]) -> None:
+        """Nothing can be compared by a criterion that has no value in the scenario as it is."""
+        for each in self.advice.yardsticks:
+            if not np.isfinite(own[each.criterion.id]).any():
+                raise InputError(
+                    f"goals: {each.title} has no value in any replication of the scenario as it is; allowed here: other goals (--want), or a "
+                    f"run.duration_s in which it is measured."
+                )
 
     def _best(self, verdict: Verdict | None) -> Change | None:
         name = rule.best(verdict, OWN) if verdict else None
