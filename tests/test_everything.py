@@ -392,6 +392,26 @@ def test_the_conclusion_is_computed() -> None:
     assert "some scheme is better than `mac80211` and worse by nothing in 0 of 3 settings" in of_papers
     record = overview.record("las")
     assert (record.ran, record.unbeaten, record.winner, record.standings[Standing.TRADE]) == (3, 2, 1, 1)
+    assert record.net == -2
+
+
+def test_a_scheme_that_leads_is_named_with_what_it_costs() -> None:
+    better = judged(verdict(fair={REFERENCE: [5.0], "las": [9.0], "red": [9.0]}))
+    equal = judged(verdict(fair={REFERENCE: [5.0], "las": [5.0], "red": [2.0]}))
+    trade = judged(
+        verdict(
+            fair={REFERENCE: [5.0], "las": [9.0], "red": [5.0]},
+            fast={REFERENCE: [7.0], "las": [1.0], "red": [7.0]},
+        )
+    )
+    leads = findings(Overview([better, better, trade, equal]))[0]
+    assert leads.startswith(f"**`las` is better than `{REFERENCE}` in 2 of 4 settings**")
+    assert (
+        "In 1 no difference matters, in 1 it is better by one criterion and worse by another, in 0 only worse; 0 are"
+        in leads
+    )
+    assert leads.endswith(f"by 0.0 times what matters in the median setting, `{REFERENCE}` by 4.0.")
+    assert findings(Overview([trade, trade]))[0].startswith(f"**Leave `{REFERENCE}` as it is")
 
 
 def test_without_what_ships_nothing_is_said_of_it() -> None:

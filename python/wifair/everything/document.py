@@ -38,6 +38,7 @@ def document(contest: Contest, settings: Sequence[Judged]) -> dict[str, Any]:
                 "unbeaten": record.unbeaten,
                 "best_by_everything": record.winner,
                 "best_by_kind": dict(record.best),
+                "median_worst_shortfall_in_what_matters": record.shortfall,
                 f"against_{REFERENCE}": {standing.value: count for standing, count in record.standings.items()},
             }
             for record in overview.records

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -76,7 +77,10 @@ def standings(judged: Judged, reference: str = REFERENCE) -> dict[Standing, list
 
 @dataclass(frozen=True)
 class Record:
-    """A scheme's record over all settings: the numbers in which it ran, was shown unbeaten, was left unbeaten, was best, and its standings against the reference."""
+    """A scheme's record over all settings: the numbers in which it ran, was shown unbeaten, was left unbeaten, was best, and its standings against the reference.
+
+    `shortfall` is the median over settings of how far it is behind the best in what it is worst at, in units of what matters.
+    """
 
     name: str
     ran: int
@@ -85,6 +89,13 @@ class Record:
     winner: int
     best: dict[Kind, int]
     standings: dict[Standing, int]
+    shortfall: float
+
+    @property
+    def net(self) -> int:
+        """The number of settings in which it is better than the reference, less those in which it is worse by something."""
+        costly = (Standing.WORSE, Standing.TRADE, Standing.UNFINISHED)
+        return self.standings[Standing.BETTER] - sum(self.standings[standing] for standing in costly)
 
 
 @dataclass(frozen=True)
@@ -155,6 +166,7 @@ class Overview:
             sum(name in verdict.winners for verdict in mine),
             {kind: best[kind] for kind in self.kinds},
             {standing: stands[standing] for standing in Standing},
+            statistics.median([verdict.shortfall(name) for verdict in mine]),
         )
 
     @cached_property

@@ -126,7 +126,8 @@ def records(overview: Overview) -> str:
     """A row per scheme: the number of settings for each outcome."""
     kinds = [f"best by {kind}" for kind in overview.kinds]
     against = [f"{standing.value} than {REFERENCE}" for standing in (Standing.BETTER, Standing.WORSE)]
-    headings = ("scheme", "ran", "shown to be unbeaten", "not beaten", "best by everything", *kinds, *against, "trade")
+    outcomes = ("shown to be unbeaten", "not beaten", "best by everything", *kinds, *against, "trade")
+    headings = ("scheme", "ran", *outcomes, "worst shortfall")
     rows = [
         (
             f"`{record.name}`",
@@ -139,10 +140,14 @@ def records(overview: Overview) -> str:
                 "–" if record.name == REFERENCE else f"{record.standings[standing]}"
                 for standing in (Standing.BETTER, Standing.WORSE, Standing.TRADE)
             ),
+            f"{record.shortfall:.1f}",
         )
         for record in overview.records
     ]
-    return "In how many settings each scheme is what:\n\n" + table(headings, rows)
+    return (
+        "In how many settings each scheme is what. The worst shortfall is the median over settings of how far it is behind the best in what "
+        "it is worst at, in units of the difference that matters:\n\n" + table(headings, rows)
+    )
 
 
 def _setting(judged: Judged) -> str:

@@ -36,7 +36,7 @@ def findings(overview: Overview) -> list[str]:
         return told(overview.settings[0])
     if REFERENCE not in overview.contenders:
         return [f"`{REFERENCE}` is not among the schemes, so nothing is said of what Linux has."]
-    found = [_leave(overview), *_cafe(overview), _counts_most(overview), _papers(overview)]
+    found = [_leads(overview), _leave(overview), *_cafe(overview), _counts_most(overview), _papers(overview)]
     return [text for text in found if text]
 
 
@@ -49,6 +49,7 @@ def screen(overview: Overview) -> str:
     todays = of_today(overview)
     change = [judged for judged in todays if better(judged)]
     parts = [
+        *([leads] if (leads := _leads(overview)) else []),
         "**For whom.** You choose how an access point queues what it sends: you build or configure its firmware, or develop a queue for it. "
         "The hosts are not yours to choose, so this part is about the settings with the senders of today.",
         f"**What to leave.** {_leave(overview)}",
@@ -105,6 +106,28 @@ def below(overview: Overview) -> str:
         return f"The setting of `ap.hardware`, what lies below the scheme, is {listed(counts, ' or ')}."
     told = " and ".join(f"`{name}` in {count}" for name, count in counts.most_common())
     return f"What lies [below the scheme](modern-ap.md#below-the-scheme), `ap.hardware`, is {told} settings; with `{IDEAL}` nothing does."
+
+
+def _leads(overview: Overview) -> str:
+    """The scheme that is better than the reference in the most settings, net of those in which it is worse by something; none if that is seldom."""
+    rivals = [record for record in overview.records if record.name != REFERENCE]
+    first = max(rivals, key=lambda record: record.net, default=None)
+    if first is None or first.net < OFTEN * first.ran:
+        return ""
+    own = overview.record(REFERENCE)
+    rest = first.ran - sum(
+        first.standings[standing]
+        for standing in (Standing.BETTER, Standing.EQUAL, Standing.TRADE, Standing.WORSE, Standing.UNFINISHED)
+    )
+    unfinished = first.standings[Standing.UNFINISHED]
+    return (
+        f"**`{first.name}` is better than `{REFERENCE}` in {first.standings[Standing.BETTER]} of {first.ran} settings** and worse by nothing "
+        f"there. In {first.standings[Standing.EQUAL]} no difference matters, in {first.standings[Standing.TRADE]} it is better by one criterion "
+        f"and worse by another, in {first.standings[Standing.WORSE]} only worse; {rest} are undecided or on the threshold of what matters."
+        f"{f' In {unfinished} it is not recommended, since transfers do not end.' if unfinished else ''} In what it is worst at, it is behind "
+        f"the best scheme for that by {first.shortfall:.1f} times what matters in the median setting, `{REFERENCE}` by "
+        f"{own.shortfall:.1f}."
+    )
 
 
 def _leave(overview: Overview) -> str:
