@@ -46,6 +46,15 @@ def test_a_field_of_equals_is_the_shared_medium(scheme: str, rts: Table) -> None
     assert field.fingerprint() == shared.fingerprint()
 
 
+@pytest.mark.parametrize("countdown", ["edca", "dcf"])
+@pytest.mark.parametrize("scheme", ["droptail", "las", "dqm", "codel"])
+def test_a_field_of_equals_has_the_shared_mediums_categories(scheme: str, countdown: str) -> None:
+    edca: Table = {"classify": "rfc-8325", "countdown": countdown, "parameter_set": "openwrt"}
+    keys: Table = {"mac": {"edca": edca, "rts_threshold_bytes": 1000}, "ap": {"scheme": scheme}}
+    shared, field = scenario(**keys), scenario(**keys, field={"eifs_after": "energy"})
+    assert field.fingerprint() == shared.fingerprint()
+
+
 def test_hidden_stations_are_another_run() -> None:
     assert uploads(field={"hidden": [["left", "right"]]}).fingerprint() != uploads().fingerprint()
 
@@ -84,7 +93,7 @@ def test_a_groups_name_stands_for_its_stations() -> None:
         ({"field": {"gain_db": 0.0}}, "field", "-10 dBm"),
         ({"field": {"eifs_after": "eror"}}, "field.eifs_after", "error"),
         ({"field": {}, "phy": {"name": "802.11ax"}, "stations": []}, "phy.name", "802.11a"),
-        ({"field": {}, "mac": {"edca": {}}}, "mac.edca", "DCF"),
+        ({"field": {}, "mac": {"edca": {}, "aggregation": {}}}, "mac.aggregation", "single frames"),
         ({"field": {}, "mac": {"capture_db": 10.0}}, "mac.capture_db", "SINR"),
         ({"field": {}, "mac": {"beacons": {}}}, "mac.beacons", "beacons"),
         ({"field": {}, "mac": {"rate_adaptation": "arf"}}, "mac.rate_adaptation", "fixed"),

@@ -89,9 +89,10 @@ impl Medium {
         self.due = due;
     }
 
-    /// Makes `exchange`, which began in the field at `began`, the current one.
-    pub(crate) fn regard(&mut self, exchange: OngoingExchange, began: Time) {
+    /// Makes `exchange`, which began in the field at `began` and whose TXOP at `txop_began`, the current one.
+    pub(crate) fn regard(&mut self, exchange: OngoingExchange, txop_began: Time, began: Time) {
         self.exchange = exchange;
+        self.txop_began = txop_began;
         self.began = began;
     }
 

@@ -123,6 +123,11 @@ impl Numbering {
         Node::at(edcaf.index() >> self.category_bits)
     }
 
+    /// The place of a function among those of its node.
+    pub(crate) fn place(self, edcaf: EdcafId) -> usize {
+        edcaf.index() & (self.per_node() - 1)
+    }
+
     /// The contender after those of `nodes` nodes.
     pub(crate) fn after(self, nodes: usize) -> EdcafId {
         EdcafId::at(nodes << self.category_bits)

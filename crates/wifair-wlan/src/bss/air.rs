@@ -8,7 +8,6 @@ use wifair_core::{Ac, Time};
 use wifair_queue::{Direction, Journal, MpduOutcome};
 
 use super::Bss;
-use super::exchanges::field::sender_at;
 use crate::exchange::{Phase, ReceptionOutcome};
 use crate::node::{EdcafId, LinkId, Node};
 use crate::ppdu::Ppdu;
@@ -78,7 +77,7 @@ impl Bss {
     /// The sender in a field that has just come to know the outcome of its exchange.
     fn in_field(&self) -> Option<Transmitting> {
         let (exchange, outcome) = self.exchanges.field.as_deref()?.outcome()?;
-        let id = sender_at(exchange.node);
+        let id = exchange.sender;
         let edcaf = self.exchanges.nodes.edcaf(id);
         Some(Transmitting {
             id,

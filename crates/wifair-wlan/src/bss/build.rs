@@ -68,7 +68,7 @@ impl Bss {
             };
             (access, Rng::stream(seed, label, &purpose("backoff", ac)))
         };
-        let field = field::build(spec, rules, &phy, &mac, each().map(contender))?;
+        let field = field::build(spec, rules, numbering, &phy, &mac, each().map(contender))?;
         let shares_port = |node| edca.as_ref().is_some_and(|edca| edca.shares_port(node));
         let ports = each().map(|(node, label, ac)| match shares_port(node) {
             false => TxQueue::for_purpose(&spec.port(node.index(), ac), seed, label, &purpose("scheme", ac)),

@@ -8,22 +8,23 @@ use crate::contention::{Access, ContentionRules};
 use crate::field::medium::FieldMedium;
 use crate::field::{Field, FieldRules, NodeOfField};
 use crate::mac::Mac;
-use crate::node::LinkId;
+use crate::node::{LinkId, Numbering};
 use crate::phy::timing::BssTiming;
 use crate::phy::{Format, Mode};
 use crate::rate::RateSpec;
 use crate::spec::{AP_LABEL, BssSpec, StationChange, StationSpec};
 
-/// The field of a BSS whose nodes have these channel access functions, if it has one.
+/// The field of a BSS whose nodes have these channel access functions, in the order of `numbering`, if it has one.
 ///
 /// # Errors
 /// Returns the first key that is not allowed.
 pub(super) fn build(
     spec: &BssSpec,
     rules: ContentionRules,
+    numbering: Numbering,
     phy: &BssTiming,
     mac: &Mac,
-    contenders: impl Iterator<Item = (Access, Rng)>,
+    functions: impl Iterator<Item = (Access, Rng)>,
 ) -> Result<Option<Box<FieldMedium>>, SpecError> {
     let Some(field) = &spec.field else {
         refuse_powers(spec)?;
@@ -51,7 +52,8 @@ pub(super) fn build(
     }
     let rows = field.rows(&nodes, |distance_m| -spec.channel.path_loss_db(distance_m), "field")?;
     let rules = FieldRules::new(field, rules, phy, mac, spec.channel.noise_dbm);
-    Ok(Some(Box::new(FieldMedium::new(Field::new(rules, phy.clone(), mac, contenders, rows)))))
+    let field = Field::new(rules, numbering, phy.clone(), mac, functions, rows);
+    Ok(Some(Box::new(FieldMedium::new(field))))
 }
 
 /// Checks that each station and the access point receive each other at the station's rates, with nobody else on the air.
@@ -121,14 +123,16 @@ fn refuse_powers(spec: &BssSpec) -> Result<(), SpecError> {
 
 fn refuse_unmodelled(spec: &BssSpec) -> Result<(), SpecError> {
     if spec.phy.format() != Format::Ofdm {
-        let allowed = "802.11a or 802.11g with the table field: it has DCF with single frames";
+        let allowed = "802.11a or 802.11g with the table field: it has single frames";
         return Err(SpecError::new("phy.name", spec.phy.name(), allowed));
     }
     let mac = &spec.mac;
-    let single = "no such table with the table field: it has DCF with single frames";
     let keys = [
-        ("mac.edca", mac.edca.is_some(), single),
-        ("mac.aggregation", mac.aggregation.is_some(), single),
+        (
+            "mac.aggregation",
+            mac.aggregation.is_some(),
+            "no such table with the table field: it has single frames",
+        ),
         (
             "mac.beacons",
             mac.beacons.is_some(),

@@ -1,11 +1,11 @@
-//! Channel access of one node of a field under DCF: its backoff counter and the origin that it counts from (`docs/medium.md`,
-//! sections 4, 5 and 16).
+//! One channel access function of a node of a field: its backoff counter and the origin that it counts from
+//! (`docs/medium.md`, sections 4, 5, 10 and 16).
 
 use wifair_core::{Rng, Time};
 
 use crate::contention::{Access, ArrivalWithinIfs, ContentionRules};
 
-/// The backoff of one node. Its owner says when the medium is busy at the node.
+/// The backoff of one channel access function. Its owner says when the medium is busy at the node.
 #[derive(Debug)]
 pub(super) struct Backoff {
     rng: Rng,
@@ -40,7 +40,7 @@ impl Backoff {
         }
     }
 
-    /// DIFS.
+    /// DIFS or AIFS.
     pub(super) fn ifs(&self) -> Time {
         self.access.aifs
     }
@@ -55,13 +55,13 @@ impl Backoff {
         self.origin = origin;
     }
 
-    /// The frame is transmitted.
+    /// The frame is transmitted, or loses an internal collision.
     pub(super) fn begin(&mut self) {
         self.is_ready = false;
         self.waits_for_origin = false;
     }
 
-    /// The medium, idle so far, becomes busy at the node (section 4).
+    /// The medium, idle so far, becomes busy at the node (sections 4 and 10).
     pub(super) fn freeze(&mut self, rules: &ContentionRules, now: Time) {
         if std::mem::take(&mut self.waits_for_origin) {
             self.draw(rules);
@@ -69,7 +69,7 @@ impl Backoff {
         } else if now >= self.origin {
             let passed = (now - self.origin) / rules.slot;
             self.has_expired |= !self.is_ready && self.counter <= passed;
-            self.counter = self.counter.saturating_sub(passed);
+            self.counter = self.counter.saturating_sub(passed + u64::from(rules.at_boundaries));
         }
     }
 
@@ -97,12 +97,18 @@ impl Backoff {
             false => !rules.immediate_access,
         };
         if !within_ifs {
-            self.origin = if backs_off { now + self.ifs() } else { now };
+            self.origin = if backs_off { now + self.ifs() } else { self.next_access(rules, now) };
         }
         self.waits_for_origin = !backs_off;
         if backs_off {
             self.draw(rules);
         }
+    }
+
+    /// The first instant from `now` on at which a frame may be sent, after the origin: under EDCA's countdown a slot boundary.
+    fn next_access(&self, rules: &ContentionRules, now: Time) -> Time {
+        let past = Time::from_ns((now - self.origin).as_ns() % rules.slot.as_ns());
+        if rules.at_boundaries && past > Time::ZERO { now - past + rules.slot } else { now }
     }
 
     /// Sets the CW for the next backoff: CWmin, or a doubled window.
@@ -113,7 +119,8 @@ impl Backoff {
         };
     }
 
-    /// The outcome of the last transmission is known, and CW is set: draws, and contends if there is `more` to send.
+    /// The outcome of the last transmission, or an internal collision, is known, and CW is set: draws, and contends if there is
+    /// `more` to send.
     pub(super) fn go_on(&mut self, rules: &ContentionRules, more: bool) {
         self.draw(rules);
         self.is_ready = more;

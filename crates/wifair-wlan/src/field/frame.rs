@@ -3,6 +3,7 @@
 use wifair_core::Time;
 
 use super::power::{Power, SinrThreshold};
+use crate::node::EdcafId;
 use crate::ppdu::Ppdu;
 
 /// A frame on the air: its place among them.
@@ -44,7 +45,7 @@ impl FieldFrame {
     }
 }
 
-/// What a node sends when it wins access.
+/// What a channel access function sends when it wins access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outgoing {
     /// Place of the addressee among the nodes.
@@ -52,12 +53,14 @@ pub(crate) struct Outgoing {
     pub ppdu: Ppdu,
 }
 
-/// An exchange, from the access that its sender has won until the sender knows the outcome.
+/// An exchange, from the access that its sender has won, or the end of the exchange before it in the TXOP, until the sender
+/// knows the outcome.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldExchange {
-    /// Place of its sender among the nodes.
-    pub node: usize,
+    pub sender: EdcafId,
     pub outgoing: Outgoing,
+    /// When its TXOP began, and it.
+    pub txop_began: Time,
     pub began: Time,
     /// End of the last frame that its sender has transmitted or received in it.
     pub ended: Time,
@@ -70,8 +73,18 @@ pub(crate) struct FieldExchange {
 }
 
 impl FieldExchange {
+    /// Whether it follows another in its TXOP.
+    pub(crate) fn follows(&self) -> bool {
+        self.txop_began < self.began
+    }
+
+    /// Whether an RTS is its first frame.
+    pub(crate) fn has_rts(&self) -> bool {
+        self.outgoing.ppdu.with_rts && !self.follows()
+    }
+
     /// Whether the addressee has answered its RTS.
     pub(crate) fn has_cts(&self) -> bool {
-        self.outgoing.ppdu.with_rts && self.data_ends.is_some()
+        self.has_rts() && self.data_ends.is_some()
     }
 }

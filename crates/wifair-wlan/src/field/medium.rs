@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use wifair_core::Time;
 
 use super::{Field, FieldEvent, FieldExchange, Outgoing};
+use crate::node::EdcafId;
 use crate::transmission::TransmissionOutcome;
 
 /// A field, and what has happened there and is not handled yet.
@@ -25,9 +26,9 @@ impl FieldMedium {
         if self.events.is_empty() { self.field.due() } else { now }
     }
 
-    /// Lets the field handle what is due at `now`, unless something is left from before. `outgoing` says what a node sends that
-    /// has won access.
-    pub(crate) fn advance(&mut self, now: Time, outgoing: impl FnMut(usize) -> Outgoing) {
+    /// Lets the field handle the first of what is due at `now`, unless something is left from before. `outgoing` says what a
+    /// channel access function sends that has won access.
+    pub(crate) fn advance(&mut self, now: Time, outgoing: impl FnMut(EdcafId) -> Outgoing) {
         if self.events.is_empty() {
             self.field.advance(now, outgoing, &mut self.fresh);
             self.events.extend(self.fresh.drain(..));
@@ -54,7 +55,10 @@ impl FieldMedium {
                 };
                 (exchange, outcome)
             }
-            FieldEvent::Started(_) | FieldEvent::Received(_) | FieldEvent::Ended { .. } => return None,
+            FieldEvent::Started(_)
+            | FieldEvent::LostInternally(_)
+            | FieldEvent::Received(_)
+            | FieldEvent::Ended { .. } => return None,
         };
         Some((exchange, outcome))
     }

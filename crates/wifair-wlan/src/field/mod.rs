@@ -1,5 +1,5 @@
 //! The field: a medium on which each frame reaches each node with a power, and each node senses, receives and keeps a NAV for
-//! itself (`docs/medium.md`, section 16). DCF, single frames with or without RTS.
+//! itself (`docs/medium.md`, section 16). DCF or EDCA, single frames with or without RTS.
 //!
 //! A frame has four steps, each at its time: start, end, response due, outcome known. Under the shared medium
 //! ([`crate::medium`]) the first decides all four. The field knows nodes by their place and frames by their durations; what
@@ -20,8 +20,10 @@ use wifair_core::{Rng, Time};
 
 use crate::contention::Access;
 use crate::mac::{Mac, Waits};
+use crate::node::{EdcafId, Node, Numbering};
 use crate::phy::Mode;
 use crate::phy::timing::{BssTiming, ControlFrame};
+use access::Backoff;
 use frame::{ExchangeStep, FieldFrame, FrameId};
 pub(crate) use frame::{FieldExchange, Outgoing};
 use node::FieldNode;
@@ -35,13 +37,16 @@ pub(crate) use spec::{NodeOfField, Rows};
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum FieldEvent {
     /// It has won access.
-    Started(usize),
+    Started(EdcafId),
+    /// It would have won access at the same instant as a higher category of its node. [`Field::set_window`] and
+    /// [`Field::go_on`] must follow.
+    LostInternally(EdcafId),
     /// The addressee has decoded its data frame.
     Received(FieldExchange),
     /// An exchange that `node` began with `to` has no further frame; for `alone` no other exchange was on the air. Its sender
     /// may know the outcome already.
     Ended { node: usize, to: usize, alone: Time },
-    /// Its sender has decoded the ACK. [`Field::go_on`] must follow.
+    /// Its sender has decoded the ACK. [`Field::set_window`], and [`Field::go_on`] or [`Field::follow`], must follow.
     Acknowledged(FieldExchange),
     /// Its sender knows that no response came. [`Field::set_window`] and [`Field::go_on`] must follow.
     Failed(FieldExchange),
@@ -50,6 +55,7 @@ pub(crate) enum FieldEvent {
 /// See the module documentation. Nodes are numbered through.
 pub(crate) struct Field {
     rules: FieldRules,
+    numbering: Numbering,
     phy: BssTiming,
     waits: Vec<Waits>,
     nodes: Vec<FieldNode>,
@@ -62,18 +68,22 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    /// A silent field, whose `rows` say who hears a node with which power.
+    /// A silent field, whose `rows` say who hears a node with which power. The channel access functions come in the order of
+    /// `numbering`.
     pub(crate) fn new(
         rules: FieldRules,
+        numbering: Numbering,
         phy: BssTiming,
         mac: &Mac,
-        contenders: impl Iterator<Item = (Access, Rng)>,
+        mut functions: impl Iterator<Item = (Access, Rng)>,
         rows: Rows,
     ) -> Field {
-        let nodes = contenders.map(|(access, rng)| FieldNode::new(access, rng)).collect();
+        let own = |_: &_| FieldNode::new(functions.by_ref().take(numbering.per_node()));
+        let nodes = rows.iter().map(own).collect();
         let waits = mac.waits.clone();
         Field {
             rules,
+            numbering,
             phy,
             waits,
             nodes,
@@ -90,29 +100,54 @@ impl Field {
         ends.chain(self.nodes.iter().map(|node| node.due(&self.rules))).min().unwrap_or(Time::MAX)
     }
 
-    /// Handles a packet that has arrived at the free MAC of `node`.
-    pub(crate) fn arrive(&mut self, node: usize, now: Time) {
-        self.nodes[node].arrive(&self.rules, now);
+    /// Handles a packet that has arrived at `sender`, which has nothing in service.
+    pub(crate) fn arrive(&mut self, sender: EdcafId, now: Time) {
+        let (node, function) = self.place(sender);
+        self.nodes[node].arrive(function, &self.rules, now);
     }
 
-    /// Sets the CW for the next backoff of `node`: CWmin, or a doubled window.
-    pub(crate) fn set_window(&mut self, node: usize, resets: bool) {
-        self.nodes[node].backoff.set_window(resets);
+    /// Sets the CW for the next backoff of `sender`: CWmin, or a doubled window.
+    pub(crate) fn set_window(&mut self, sender: EdcafId, resets: bool) {
+        self.backoff_mut(sender).set_window(resets);
     }
 
-    /// Lets `node`, which knows the outcome of its exchange, contend with what it sends next, if there is `more`.
-    pub(crate) fn go_on(&mut self, node: usize, more: bool) {
-        self.nodes[node].backoff.go_on(&self.rules.contention, more);
+    /// Lets `sender`, which knows the outcome of its exchange, contend with what it sends next, if there is `more`.
+    pub(crate) fn go_on(&mut self, sender: EdcafId, more: bool) {
+        let rules = self.rules.contention;
+        self.backoff_mut(sender).go_on(&rules, more);
     }
 
-    /// Duration of a wait of `node` for access that begins now: its IFS and its remaining whole slots.
-    pub(crate) fn wait(&self, node: usize, now: Time) -> Time {
-        self.nodes[node].wait(&self.rules, now)
+    /// Lets `sender`, whose exchange has succeeded, continue its TXOP, which began at `txop_began`.
+    pub(crate) fn follow(&mut self, sender: EdcafId, outgoing: Outgoing, txop_began: Time, now: Time) {
+        let (node, _) = self.place(sender);
+        let Outgoing { to, ppdu } = outgoing;
+        self.open(sender, outgoing, txop_began, now);
+        self.occupancy.begin(node, to, now);
+        let begins = now + self.rules.sifs;
+        let data = self.frame(ExchangeStep::Data, node, to, ppdu.airtime, &ppdu.mode, begins);
+        self.nodes[node].owes = Some((begins, FieldFrame { duration: ppdu.response, began: now, ..data }));
     }
 
-    /// Returns slots of `node` that were drawn after its wait began.
-    pub(crate) fn take_drawn_late(&mut self, node: usize) -> Time {
-        self.nodes[node].backoff.take_drawn_late(&self.rules.contention)
+    /// Duration of a wait of `sender` for access that begins now: its IFS and its remaining whole slots.
+    pub(crate) fn wait(&self, sender: EdcafId, now: Time) -> Time {
+        let (node, function) = self.place(sender);
+        self.nodes[node].wait(function, &self.rules, now)
+    }
+
+    /// Returns slots of `sender` that were drawn after its wait began.
+    pub(crate) fn take_drawn_late(&mut self, sender: EdcafId) -> Time {
+        let rules = self.rules.contention;
+        self.backoff_mut(sender).take_drawn_late(&rules)
+    }
+
+    /// The node of a channel access function, and its place among those of the node.
+    fn place(&self, sender: EdcafId) -> (usize, usize) {
+        (self.numbering.node(sender).index(), self.numbering.place(sender))
+    }
+
+    fn backoff_mut(&mut self, sender: EdcafId) -> &mut Backoff {
+        let (node, function) = self.place(sender);
+        &mut self.nodes[node].backoffs[function]
     }
 
     /// Exchanges begun, those of one instant as one, and how many of these overlapped an earlier one or each other.
@@ -135,20 +170,17 @@ impl Field {
             && self.rules.preamble.max(SinrThreshold::of_mode(mode)).is_reached(power, noise, Power::ZERO)
     }
 
-    /// Handles what is due at `now == due()`: the ends of frames and timeouts or, if there are none, starts. `outgoing` says
-    /// what a node sends that has won access.
+    /// Handles the first of what is due at `now == due()`: the ends of frames, timeouts, starts. `outgoing` says what a channel
+    /// access function sends that has won access.
     pub(crate) fn advance(
         &mut self,
         now: Time,
-        outgoing: impl FnMut(usize) -> Outgoing,
+        outgoing: impl FnMut(EdcafId) -> Outgoing,
         events: &mut Vec<FieldEvent>,
     ) {
-        let is_end = self.frames.iter().flatten().any(|frame| frame.ends == now);
-        if is_end {
+        if self.frames.iter().flatten().any(|frame| frame.ends == now) {
             self.end_frames(now, events);
-        }
-        let is_timeout = self.time_out(now, events);
-        if !is_end && !is_timeout {
+        } else if !self.time_out(now, events) {
             self.start_frames(now, outgoing, events);
         }
     }
@@ -309,7 +341,7 @@ impl Field {
         let mut is_any = false;
         for index in 0..self.nodes.len() {
             let node = &mut self.nodes[index];
-            if node.waits_until != Some(now) {
+            if node.times_out_at() != Some(now) {
                 continue;
             }
             is_any = true;
@@ -318,7 +350,6 @@ impl Field {
                 node.waits_until = Some(response.ends);
                 continue;
             }
-            node.waits_until = None;
             events.extend(node.exchange.take().map(FieldEvent::Failed));
         }
         is_any
@@ -327,26 +358,17 @@ impl Field {
     fn start_frames(
         &mut self,
         now: Time,
-        mut outgoing: impl FnMut(usize) -> Outgoing,
+        mut outgoing: impl FnMut(EdcafId) -> Outgoing,
         events: &mut Vec<FieldEvent>,
     ) {
-        let (mut started, mut winners) = (Vec::new(), Vec::new());
+        let mut started = Vec::new();
         for index in 0..self.nodes.len() {
             let owed = self.nodes[index].owes.take_if(|(at, _)| *at == now);
             let frame = match owed {
-                Some((_, frame)) => frame,
-                None if self.nodes[index].access(&self.rules) == now => {
-                    events.push(FieldEvent::Started(index));
-                    let outgoing = outgoing(index);
-                    winners.push((index, outgoing.to));
-                    self.win(index, outgoing, now)
-                }
-                None => continue,
+                Some((_, frame)) => Some(frame),
+                None => self.contend(index, &mut outgoing, now, events),
             };
-            started.push(self.put(frame));
-        }
-        if !winners.is_empty() {
-            self.occupancy.begin(&winners, now);
+            started.extend(frame.map(|frame| self.put(frame)));
         }
         self.touched.clear();
         for &id in &started {
@@ -380,19 +402,37 @@ impl Field {
         heard.max_by_key(|&(_, power)| power)
     }
 
-    /// The first frame of the exchange of a node that has won access.
-    fn win(&mut self, node: usize, outgoing: Outgoing, now: Time) -> FieldFrame {
+    /// The first frame of the exchange of a node, if one of its channel access functions wins access at `now`. Of several the
+    /// highest does; the others lose an internal collision.
+    fn contend(
+        &mut self,
+        node: usize,
+        outgoing: &mut impl FnMut(EdcafId) -> Outgoing,
+        now: Time,
+        events: &mut Vec<FieldEvent>,
+    ) -> Option<FieldFrame> {
+        let mut winner = None;
+        for (function, sender) in self.numbering.of_node(Node::at(node)).enumerate() {
+            if self.nodes[node].access(function, &self.rules) != now {
+                continue;
+            }
+            self.nodes[node].backoffs[function].begin();
+            events.push(match winner {
+                None => FieldEvent::Started(sender),
+                Some(_) => FieldEvent::LostInternally(sender),
+            });
+            winner.get_or_insert(sender);
+        }
+        let sender = winner?;
+        Some(self.win(sender, outgoing(sender), now))
+    }
+
+    /// The first frame of the exchange of `sender`, which has won access.
+    fn win(&mut self, sender: EdcafId, outgoing: Outgoing, now: Time) -> FieldFrame {
+        let (node, _) = self.place(sender);
         let Outgoing { to, ppdu } = outgoing;
-        self.nodes[node].backoff.begin();
-        self.nodes[node].exchange = Some(FieldExchange {
-            node,
-            outgoing,
-            began: now,
-            ended: now,
-            data_ends: None,
-            is_received: false,
-            overlaps: false,
-        });
+        self.open(sender, outgoing, now, now);
+        self.occupancy.begin(node, to, now);
         if ppdu.with_rts {
             let control = usize::from(ppdu.control);
             let rts = &self.phy.control_frames[control].rts;
@@ -401,6 +441,21 @@ impl Field {
         }
         let data = self.frame(ExchangeStep::Data, node, to, ppdu.airtime, &ppdu.mode, now);
         FieldFrame { duration: ppdu.response, ..data }
+    }
+
+    /// An exchange of `sender` begins.
+    fn open(&mut self, sender: EdcafId, outgoing: Outgoing, txop_began: Time, now: Time) {
+        let (node, _) = self.place(sender);
+        self.nodes[node].exchange = Some(FieldExchange {
+            sender,
+            outgoing,
+            txop_began,
+            began: now,
+            ended: now,
+            data_ends: None,
+            is_received: false,
+            overlaps: false,
+        });
     }
 
     /// The sender of an RTS or data frame waits for the response.

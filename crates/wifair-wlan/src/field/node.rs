@@ -20,7 +20,8 @@ struct Lock {
 
 #[derive(Debug)]
 pub(super) struct FieldNode {
-    pub backoff: Backoff,
+    /// Of its channel access functions, the highest category first.
+    pub backoffs: Vec<Backoff>,
     /// Sum of the powers of the frames of others on the air.
     energy: Power,
     lock: Option<Lock>,
@@ -36,17 +37,17 @@ pub(super) struct FieldNode {
     nav: Option<Time>,
     /// What it sends or has sent, until the outcome is known.
     pub exchange: Option<FieldExchange>,
-    /// Until when it waits for a response.
+    /// Until when it waits for a response, or has waited if there is no exchange.
     pub waits_until: Option<Time>,
     /// What it transmits a SIFS after what it has decoded, and when.
     pub owes: Option<(Time, FieldFrame)>,
 }
 
 impl FieldNode {
-    /// A node that hears nothing.
-    pub(super) fn new(access: Access, rng: Rng) -> FieldNode {
+    /// A node with these channel access functions that hears nothing.
+    pub(super) fn new(functions: impl Iterator<Item = (Access, Rng)>) -> FieldNode {
         FieldNode {
-            backoff: Backoff::new(access, rng),
+            backoffs: functions.map(|(access, rng)| Backoff::new(access, rng)).collect(),
             energy: Power::ZERO,
             lock: None,
             sends: None,
@@ -64,13 +65,22 @@ impl FieldNode {
     /// When the node next does something by itself.
     pub(super) fn due(&self, rules: &FieldRules) -> Time {
         let owed = self.owes.as_ref().map_or(Time::MAX, |(at, _)| *at);
-        let timeout = self.waits_until.unwrap_or(Time::MAX);
-        owed.min(timeout).min(self.access(rules))
+        let timeout = self.times_out_at().unwrap_or(Time::MAX);
+        let access = (0..self.backoffs.len()).map(|function| self.access(function, rules)).min();
+        owed.min(timeout).min(access.unwrap_or(Time::MAX))
     }
 
-    /// When it wins access if the medium stays idle.
-    pub(super) fn access(&self, rules: &FieldRules) -> Time {
-        if self.is_physically_busy { Time::MAX } else { self.backoff.start(&rules.contention) }
+    /// When a channel access function wins access if the medium stays idle.
+    pub(super) fn access(&self, function: usize, rules: &FieldRules) -> Time {
+        match self.is_physically_busy {
+            true => Time::MAX,
+            false => self.backoffs[function].start(&rules.contention),
+        }
+    }
+
+    /// When its wait for a response ends, if it waits for one.
+    pub(super) fn times_out_at(&self) -> Option<Time> {
+        self.waits_until.filter(|_| self.exchange.is_some())
     }
 
     /// Whether its NAV is set at `now`.
@@ -88,16 +98,16 @@ impl FieldNode {
         self.lock.map(|lock| lock.frame)
     }
 
-    /// Duration of a wait for access that begins now.
-    pub(super) fn wait(&self, rules: &FieldRules, now: Time) -> Time {
-        self.backoff.wait(&rules.contention, self.is_physically_busy, now)
+    /// Duration of a wait of a channel access function for access that begins now.
+    pub(super) fn wait(&self, function: usize, rules: &FieldRules, now: Time) -> Time {
+        self.backoffs[function].wait(&rules.contention, self.is_physically_busy, now)
     }
 
-    /// A packet arrives at its free MAC.
-    pub(super) fn arrive(&mut self, rules: &FieldRules, now: Time) {
-        let is_busy =
-            self.is_physically_busy || self.has_nav(now) || self.owes.is_some() || self.waits_until.is_some();
-        self.backoff.arrive(&rules.contention, self.is_physically_busy, is_busy, now);
+    /// A packet arrives at a channel access function that has nothing in service.
+    pub(super) fn arrive(&mut self, function: usize, rules: &FieldRules, now: Time) {
+        let waits = self.waits_until.is_some_and(|until| now <= until);
+        let is_busy = self.is_physically_busy || self.has_nav(now) || self.owes.is_some() || waits;
+        self.backoffs[function].arrive(&rules.contention, self.is_physically_busy, is_busy, now);
     }
 
     /// It starts to transmit, and receives nothing any more.
@@ -157,7 +167,7 @@ impl FieldNode {
             self.is_physically_busy = true;
             self.has_sent = false;
             self.was_loud = false;
-            self.backoff.freeze(&rules.contention, now);
+            self.backoffs.iter_mut().for_each(|backoff| backoff.freeze(&rules.contention, now));
         }
     }
 
@@ -175,6 +185,7 @@ impl FieldNode {
         let lead = if is_undecoded && !self.has_sent { rules.eifs_lead } else { Time::ZERO };
         let nav = self.nav.unwrap_or_default();
         let timeout = self.waits_until.unwrap_or_default();
-        self.backoff.set_origin((now + lead).max(nav).max(timeout) + self.backoff.ifs());
+        let from = (now + lead).max(nav).max(timeout);
+        self.backoffs.iter_mut().for_each(|backoff| backoff.set_origin(from + backoff.ifs()));
     }
 }

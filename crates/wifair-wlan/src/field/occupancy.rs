@@ -30,24 +30,28 @@ pub(super) struct AirOccupancy {
     overlapping: Time,
     exchanges: u64,
     collisions: u64,
+    /// When exchanges last began, and whether they count as a collision.
+    last_began: Option<(Time, bool)>,
 }
 
 impl AirOccupancy {
-    /// Exchanges begin: by sender and receiver.
-    pub(super) fn begin(&mut self, exchanges: &[(usize, usize)], now: Time) {
+    /// An exchange of `node` with `to` begins.
+    pub(super) fn begin(&mut self, node: usize, to: usize, now: Time) {
         self.count(now);
-        self.exchanges += 1;
-        self.under_way.extend(exchanges.iter().map(|&(node, to)| UnderWay {
-            node,
-            to,
-            began: now,
-            alone: Time::ZERO,
-            overlaps: false,
-        }));
-        if self.under_way.len() > 1 {
-            self.collisions += 1;
+        let is_counted = match self.last_began {
+            Some((at, is_counted)) if at == now => is_counted,
+            _ => {
+                self.exchanges += 1;
+                false
+            }
+        };
+        self.under_way.push(UnderWay { node, to, began: now, alone: Time::ZERO, overlaps: false });
+        let overlaps = self.under_way.len() > 1;
+        if overlaps {
+            self.collisions += u64::from(!is_counted);
             self.under_way.iter_mut().for_each(|exchange| exchange.overlaps = true);
         }
+        self.last_began = Some((now, overlaps));
     }
 
     /// The exchange of `node` that began at `began` has no further frame; `None` if it is not on the air.

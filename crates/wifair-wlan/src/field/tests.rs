@@ -6,15 +6,16 @@ mod packets;
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
-use wifair_core::{Rng, StationId, Time};
+use wifair_core::{ConnectionId, Packet, Rng, StationId, Time};
 
 use packets::packet;
 
 use super::{EifsAfter, Field, FieldEvent, FieldRules, FieldSpec, Outgoing, Power};
 use crate::bss::{Bss, Output};
 use crate::contention::{Access, ArrivalWithinIfs, BackoffRange, ContentionRules};
+use crate::edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, SharePort};
 use crate::mac::Mac;
-use crate::node::Node;
+use crate::node::{EdcafId, Node, Numbering};
 use crate::phy::timing::BssTiming;
 use crate::phy::{Modes, PhySpec, StationPhy};
 use crate::ppdu::Ppdu;
@@ -68,7 +69,7 @@ impl Run {
         let access = Access { cw_min: phy.cw_min, cw_max: phy.cw_max, aifs: phy.difs };
         let contenders = labels.iter().map(|label| (access, Rng::stream(seed, label, "backoff")));
         Run {
-            field: Field::new(rules, phy.clone(), &mac, contenders, rows),
+            field: Field::new(rules, Numbering::DCF, phy.clone(), &mac, contenders, rows),
             phy,
             mac,
             modes,
@@ -85,7 +86,7 @@ impl Run {
     fn offer(&mut self, from: usize, packet: Queued, now: Time) {
         self.queues[from].push_back(packet);
         if self.queues[from].len() == 1 {
-            self.field.arrive(from, now);
+            self.field.arrive(EdcafId::at(from), now);
         }
     }
 
@@ -93,20 +94,21 @@ impl Run {
         let now = self.field.due();
         let on_air = self.modes.on_air(self.modes.rate_index(self.mbps, "rate").unwrap());
         let (queues, phy) = (&self.queues, &self.phy);
-        let outgoing = |node: usize| {
-            let Queued { to, ip_bytes } = queues[node][0];
+        let outgoing = |sender: EdcafId| {
+            let Queued { to, ip_bytes } = queues[sender.index()][0];
             Outgoing { to, ppdu: Ppdu::of_frame(&on_air, phy.psdu_bytes(ip_bytes)) }
         };
         let mut events = std::mem::take(&mut self.events);
         self.field.advance(now, outgoing, &mut events);
         for event in events.drain(..) {
             match event {
-                FieldEvent::Started(node) => self.starts.push((now, node)),
-                FieldEvent::Received(exchange) => self.received.push((now, exchange.node)),
+                FieldEvent::Started(sender) => self.starts.push((now, sender.index())),
+                FieldEvent::LostInternally(_) => unreachable!("under DCF"),
+                FieldEvent::Received(exchange) => self.received.push((now, exchange.sender.index())),
                 FieldEvent::Ended { .. } => {}
-                FieldEvent::Acknowledged(exchange) => self.finish(exchange.node),
+                FieldEvent::Acknowledged(exchange) => self.finish(exchange.sender.index()),
                 FieldEvent::Failed(exchange) => {
-                    let node = exchange.node;
+                    let node = exchange.sender.index();
                     let [short, long] = &mut self.retries[node];
                     let is_lost = match exchange.has_cts() {
                         true => {
@@ -123,8 +125,8 @@ impl Run {
                     if is_lost {
                         self.finish(node);
                     } else {
-                        self.field.set_window(node, false);
-                        self.field.go_on(node, true);
+                        self.field.set_window(exchange.sender, false);
+                        self.field.go_on(exchange.sender, true);
                     }
                 }
             }
@@ -136,8 +138,8 @@ impl Run {
     fn finish(&mut self, node: usize) {
         self.retries[node] = [0; 2];
         self.queues[node].pop_front();
-        self.field.set_window(node, true);
-        self.field.go_on(node, !self.queues[node].is_empty());
+        self.field.set_window(EdcafId::at(node), true);
+        self.field.go_on(EdcafId::at(node), !self.queues[node].is_empty());
     }
 }
 
@@ -159,14 +161,17 @@ fn spec(stations: usize, mbps: f64) -> BssSpec {
     BssSpec { phy, ..BssSpec::new(stations) }
 }
 
-/// A packet that arrives at a node: when, in ns, from which node; the AP's go to that station.
+/// A packet that arrives at a node: when, in ns, from which node; the AP's go to that station. Its length says its category.
 type Arrival = (u64, usize, usize, u32);
+
+/// A DSCP of each category.
+const CODE_POINTS: [u8; 4] = [48, 32, 0, 8];
 
 /// What happens in a BSS.
 #[derive(Debug, PartialEq)]
 struct Trajectory {
-    /// In order of time and node.
-    starts: Vec<(Time, usize)>,
+    /// In order of time and channel access function.
+    starts: Vec<(Time, u32)>,
     received: Vec<(Time, usize)>,
     /// Idle time, time in collisions, and of stations up and down, at each arrival.
     occupied: Vec<Vec<Time>>,
@@ -178,7 +183,7 @@ fn trajectory(spec: &BssSpec, seed: u64, arrivals: &[Arrival]) -> Trajectory {
     let (mut starts, mut received, mut occupied) = (Vec::new(), Vec::new(), Vec::new());
     let mut run = |bss: &mut Bss, limit: Time| {
         let mut began = |bss: &Bss| {
-            starts.extend(bss.transmissions().map(|ppdu| (ppdu.begins, ppdu.from.index())));
+            starts.extend(bss.transmissions().map(|ppdu| (ppdu.begins, ppdu.sender)));
         };
         while let Some((at, output)) = bss.advance_watched(limit, &mut began) {
             if let Output::Delivery(delivery) = output {
@@ -194,9 +199,11 @@ fn trajectory(spec: &BssSpec, seed: u64, arrivals: &[Arrival]) -> Trajectory {
         let BssSnapshot { idle, collision_airtime, stations, .. } = bss.snapshot(now);
         let of_stations = stations.iter().flat_map(|station| [station.up.airtime, station.down.airtime]);
         occupied.push([idle, collision_airtime].into_iter().chain(of_stations).collect());
+        let ds_field = CODE_POINTS[bytes as usize % 4] << 2;
+        let packet = Packet { ds_field, ..packet(0, from as u32, bytes) };
         match Node::at(from) {
-            Node::Ap => bss.send_down(StationId(station as u16), &packet(0, 0, bytes), now),
-            Node::Station(station) => bss.send_up(station, &packet(0, from as u32, bytes), now),
+            Node::Ap => bss.send_down(StationId(station as u16), &packet, now),
+            Node::Station(station) => bss.send_up(station, &packet, now),
         }
     }
     run(&mut bss, Time::MAX);
@@ -243,6 +250,39 @@ fn plan() -> impl Strategy<Value = (BssSpec, Vec<Arrival>)> {
     })
 }
 
+/// Channel access parameters of a category, with an AIFSN of at least so much: windows that collide often, TXOPs of one frame
+/// and of several.
+fn category(least_aifsn: u8) -> impl Strategy<Value = CategorySpec> {
+    let windows = prop::sample::select(vec![(0, 0), (0, 7), (1, 3), (3, 7), (7, 15), (15, 1_023)]);
+    let limit = prop_oneof![Just(0.0), (100_u32..4_000).prop_map(f64::from)];
+    (windows, least_aifsn..8, limit).prop_map(|((cw_min, cw_max), aifsn, limit)| CategorySpec {
+        aifsn: Some(aifsn),
+        cw_min: Some(cw_min),
+        cw_max: Some(cw_max),
+        txop_limit_us: Some(limit),
+    })
+}
+
+fn edca() -> impl Strategy<Value = EdcaSpec> {
+    let four = |least| {
+        prop::array::uniform4(category(least)).prop_map(|[voice, video, best_effort, background]| {
+            Categories { voice, video, best_effort, background }
+        })
+    };
+    let share = prop::sample::select(vec![SharePort::None, SharePort::Ap, SharePort::All]);
+    (four(1), four(2), any::<[bool; 2]>(), share).prop_map(|(ap, stations, [dcf, retry], share_port)| {
+        EdcaSpec {
+            ap,
+            stations,
+            countdown: if dcf { Countdown::Dcf } else { Countdown::Edca },
+            internal_collision_retry: retry,
+            classify: Classify::Dscp,
+            share_port,
+            ..EdcaSpec::default()
+        }
+    })
+}
+
 /// Number of random plans.
 fn cases() -> u32 {
     if std::env::var_os("WIFAIR_VALIDATE").is_some() { 20_000 } else { 1_000 }
@@ -256,6 +296,56 @@ proptest! {
     fn a_field_of_equals_is_the_shared_medium((spec, arrivals) in plan(), seed in any::<u64>()) {
         let field = as_field(&spec, FieldSpec { eifs_after: EifsAfter::Energy, ..FieldSpec::default() });
         prop_assert_eq!(trajectory(&spec, seed, &arrivals), trajectory(&field, seed, &arrivals));
+    }
+
+    /// The same with EDCA.
+    #[test]
+    fn a_field_of_equals_has_the_shared_mediums_categories(
+        (mut spec, arrivals) in plan(),
+        edca in edca(),
+        seed in any::<u64>(),
+    ) {
+        spec.mac.edca = Some(edca);
+        let field = as_field(&spec, FieldSpec { eifs_after: EifsAfter::Energy, ..FieldSpec::default() });
+        prop_assert_eq!(trajectory(&spec, seed, &arrivals), trajectory(&field, seed, &arrivals));
+    }
+}
+
+/// What begins when, if two stations lose a frame of best effort in a collision at time zero, and the host of the first sends a
+/// frame of voice as soon as it is notified, at the timeout.
+fn starts_after_a_loss(spec: &BssSpec, seed: u64) -> Vec<(Time, u32)> {
+    let mut bss = Bss::new(spec, seed).unwrap();
+    bss.report_completions(StationId(0));
+    let of = |dscp: u8| {
+        let connection = ConnectionId::new(0, 0);
+        Packet { connection, ds_field: dscp << 2, ..packet(0, 0, 1_500) }
+    };
+    for station in [0, 1] {
+        bss.send_up(StationId(station), &of(CODE_POINTS[2]), Time::ZERO);
+    }
+    let (mut starts, mut has_sent) = (Vec::new(), false);
+    let mut began = |bss: &Bss| starts.extend(bss.transmissions().map(|ppdu| (ppdu.begins, ppdu.sender)));
+    while let Some((at, output)) = bss.advance_watched(Time::MAX, &mut began) {
+        if matches!(output, Output::TxCompletion(_)) && !std::mem::replace(&mut has_sent, true) {
+            bss.send_up(StationId(0), &of(CODE_POINTS[0]), at);
+        }
+    }
+    starts.sort_unstable();
+    starts
+}
+
+#[test]
+fn what_arrives_at_the_timeout_of_another_category_backs_off() {
+    let mut spec = spec(2, 24.0);
+    spec.mac.retry_limit_short = 1;
+    let cw = Some(1_023);
+    let voice = CategorySpec { cw_min: cw, cw_max: cw, ..CategorySpec::default() };
+    spec.mac.edca = Some(EdcaSpec { voice, classify: Classify::Dscp, ..EdcaSpec::default() });
+    let field = as_field(&spec, FieldSpec { eifs_after: EifsAfter::Energy, ..FieldSpec::default() });
+    for seed in 0..20 {
+        let starts = starts_after_a_loss(&spec, seed);
+        assert_eq!(starts.len(), 3, "{starts:?}");
+        assert_eq!(starts_after_a_loss(&field, seed), starts, "seed {seed}");
     }
 }
 

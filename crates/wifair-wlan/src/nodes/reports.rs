@@ -7,6 +7,7 @@ use wifair_queue::{DequeuedPacket, MpduOutcome, Transmission, TransmittedMpdu};
 use super::{Nodes, parts};
 use crate::aggregation::Aggregation;
 use crate::edcaf::{Cost, Edcaf, Failure};
+use crate::link::LinkRow;
 use crate::mac::Mac;
 use crate::node::{EdcafId, rank};
 
@@ -40,6 +41,21 @@ impl Nodes {
         } else if failure.is_reported {
             self.deadlines.schedule_status(index, known);
         }
+        failure
+    }
+
+    /// Counts an internal collision that what is in service loses, in the usage of its link too. Returns what it brings about.
+    #[inline(always)]
+    pub(crate) fn lose_internally(&mut self, index: EdcafId, links: &mut [LinkRow], mac: &Mac) -> Failure {
+        let counts = self.edca.as_ref().is_none_or(|edca| edca.internal_collision_retry);
+        let edcaf = self.edcaf_mut(index);
+        let usage = &mut links[edcaf.link().index()].usage;
+        usage.internal_collisions += 1;
+        let failure = match counts {
+            true => edcaf.fail(false, mac),
+            false => Failure { resets_window: false, is_lost: false, is_reported: false },
+        };
+        usage.lost_internally += u64::from(failure.is_lost);
         failure
     }
 

@@ -6,7 +6,6 @@ use wifair_core::Time;
 use super::field::InField;
 use super::{Event, Exchanges};
 use crate::aggregation::Occasion;
-use crate::edcaf::Failure;
 use crate::exchange::{Captured, Collider, OngoingExchange, Phase, ReceptionOutcome};
 use crate::node::{EdcafId, LinkId};
 use crate::ppdu::Ppdu;
@@ -53,17 +52,9 @@ impl Exchanges {
     /// have.
     #[inline(never)]
     fn lose_internally(&mut self, sender: EdcafId, now: Time) {
-        let counts = self.nodes.edca().is_none_or(|edca| edca.internal_collision_retry);
-        let edcaf = self.nodes.edcaf_mut(sender);
-        let usage = &mut self.links[edcaf.link().index()].usage;
-        usage.internal_collisions += 1;
-        let failure = match counts {
-            true => edcaf.fail(false, &self.mac),
-            false => Failure { resets_window: false, is_lost: false, is_reported: false },
-        };
+        let failure = self.nodes.lose_internally(sender, &mut self.links, &self.mac);
         self.medium.set_window(sender, failure.resets_window);
         if failure.is_lost {
-            usage.lost_internally += 1;
             self.medium.withdraw(sender);
             self.give_up(sender, now);
         } else {
