@@ -8,11 +8,12 @@ use oracle::engine::Engine;
 use oracle::field::flaw::Flaw;
 use oracle::field::powers::Keys;
 use oracle::field::{FieldScenario, air};
-use oracle::random::field_scenarios;
-use oracle::record::{Outcome, Record};
+use oracle::random::{edca_field_scenarios, field_scenarios};
+use oracle::record::{Attempt, Outcome, Record};
 use oracle::scenario::{Pattern, Scenario, Station, Stream};
 use oracle::timing::Rules;
 use oracle::{tell, validating};
+use proptest::strategy::Strategy;
 use std::cell::RefCell;
 
 /// Runs both; an error says how they differ and what happened before.
@@ -38,6 +39,10 @@ struct Seen {
     acks_lost: u64,
     given_up: u64,
     duplicates: u64,
+    /// Internal collisions.
+    internal: u64,
+    /// Exchanges that follow another in a TXOP: a SIFS before the frame begins, at the end of the ACK.
+    following: u64,
 }
 
 impl Seen {
@@ -52,6 +57,16 @@ impl Seen {
         self.acks_lost += outcomes(Outcome::AckLost);
         self.given_up += record.total(|tally| tally.lost);
         self.duplicates += record.total(|tally| tally.duplicates);
+        self.internal += record.total(|tally| tally.internal);
+        let follows = |&at: &&Attempt| {
+            let before = |before: &&Attempt| {
+                before.outcome == Some(Outcome::Acknowledged)
+                    && before.ended == Some(at.at)
+                    && before.from == at.from
+            };
+            record.attempts.iter().any(|attempt| before(&attempt))
+        };
+        self.following += record.attempts.iter().filter(follows).count() as u64;
     }
 }
 
@@ -68,13 +83,39 @@ fn random_fields_are_equal_step_by_step() {
     assert!(seen.acknowledged > 2_000 && seen.acks_lost > 50 && seen.given_up > 100, "{seen:?}");
 }
 
+#[test]
+fn random_fields_with_edca_are_equal_step_by_step() {
+    let seen = RefCell::new(Seen::default());
+    run_random(edca_field_scenarios(), cases(200, 20_000), |scenario| {
+        seen.borrow_mut().add(&compare(scenario)?);
+        Ok(())
+    });
+    let seen = seen.into_inner();
+    tell(&format!("{seen:?}"));
+    assert!(seen.exchanges > 5_000 && seen.overlapping > 1_000, "too quiet to say anything: {seen:?}");
+    assert!(seen.acknowledged > 2_000 && seen.acks_lost > 50 && seen.given_up > 100, "{seen:?}");
+    assert!(seen.internal > 100 && seen.following > 2_000, "{seen:?}");
+}
+
 /// The comparison notices each rule of the field that the model breaks on purpose; in the short form a dozen.
 #[test]
 fn broken_rules_of_the_field_are_noticed() {
     let mut flaws = Flaw::ALL.to_vec();
-    flaws.retain(|&flaw| flaw != Flaw::NavEndsBefore); // below: random fields hardly ever meet this instant
+    flaws.retain(|&flaw| flaw != Flaw::NavEndsBefore && !flaw.is_of_edca()); // the first below: hardly ever met by chance
     let enough = if validating() { 0 } else { flaws.len() - 12 };
-    notices_with(flaws, enough, field_scenarios(), |scenario, flaw| {
+    notices(flaws, enough, field_scenarios());
+}
+
+/// The same of the rules of EDCA there; in the short form all but one.
+#[test]
+fn broken_rules_of_edca_in_the_field_are_noticed() {
+    let flaws = Flaw::ALL.iter().copied().filter(|flaw| flaw.is_of_edca()).collect();
+    notices(flaws, usize::from(!validating()), edca_field_scenarios());
+}
+
+/// Breaks rules until all but `enough` have been noticed.
+fn notices(flaws: Vec<Flaw>, enough: usize, scenarios: impl Strategy<Value = FieldScenario>) {
+    notices_with(flaws, enough, scenarios, |scenario, flaw| {
         compare(&FieldScenario { flaw: Some(flaw), ..scenario.clone() }).is_err()
     });
 }

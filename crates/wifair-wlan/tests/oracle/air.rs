@@ -4,7 +4,7 @@ use super::cell::{Air, Cell, Run, on_air};
 use super::frame::{Content, Frame, Heard, Kind, NodeId, Packet};
 use super::node::Node;
 use super::radio::{Case, Radio};
-use super::record::{Aired, Decoded, Outcome, QueueSize, Received, Record};
+use super::record::{Aired, Decoded, Outcome, Received, Record};
 use super::scenario::{Change, Outside, Scenario};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -237,11 +237,7 @@ impl Medium {
         if matches!(reach, Reach::Nobody | Reach::Addressee) {
             self.end_for_colliders(ended);
         }
-        if let Some((from, category, bytes)) = self.cell.nodes[0].queue_size.take()
-            && self.cell.rules.polices
-        {
-            self.cell.record.queue_sizes.push(QueueSize { at: self.cell.now, from, category, bytes });
-        }
+        self.cell.note_queue_size();
         self.cell.record.frames[ended.index].decoded = Some(decoded);
         self.note_outcome(frame, decoded);
         self.note_mpdus(frame, decoded, &decoded_mpdus);

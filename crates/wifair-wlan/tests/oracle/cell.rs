@@ -6,7 +6,7 @@ use super::frame::{Content, Counts, Frame, NodeId, Packet, Tally};
 use super::mode::Mode;
 use super::node::{Node, Peer};
 use super::rate::Ladder;
-use super::record::{Airtime, Attempt, Delivery, GivenUp, NewRate, Record, Sent, Transmission};
+use super::record::{Airtime, Attempt, Delivery, GivenUp, NewRate, QueueSize, Record, Sent, Transmission};
 use super::scenario::{Change, Offer, Scenario, Station, Traffic, Verdict, code_point, verdict};
 use super::timing::{Rules, Tenths};
 use std::collections::BTreeSet;
@@ -201,6 +201,15 @@ impl Cell {
                 seq: on_air(mpdu.seq),
                 packet: mpdu.packets[0].id,
             }));
+        }
+    }
+
+    /// Writes down the queue size that the AP has just read.
+    pub fn note_queue_size(&mut self) {
+        if let Some((from, category, bytes)) = self.nodes[0].queue_size.take()
+            && self.rules.polices
+        {
+            self.record.queue_sizes.push(QueueSize { at: self.now, from, category, bytes });
         }
     }
 

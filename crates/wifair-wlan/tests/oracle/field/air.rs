@@ -46,6 +46,10 @@ struct Exchange {
     receiver: NodeId,
     /// Its place among the attempts.
     attempt: usize,
+    /// When it began; it is on the air from then on.
+    began: u64,
+    /// It follows another in its TXOP.
+    follows: bool,
     is_on_air: bool,
     /// Another has been on the air at the same time.
     overlaps: bool,
@@ -102,9 +106,12 @@ impl Air for Field {
             }
         }
         self.cell.nodes.iter_mut().for_each(Node::count_down);
-        self.end_frames();
+        let delivered = self.end_frames();
+        delivered.iter().for_each(|packet| self.cell.deliver(packet));
+        self.cell.note_rates();
         self.time_out();
         self.start_frames();
+        self.count_begun();
         self.account();
         self.cell.nodes.iter_mut().for_each(Node::count_idle_time);
         self.cell.now += 1;
@@ -150,11 +157,12 @@ impl Field {
         self.noise + if self.has(Flaw::OneInterferer) { powers.max().unwrap_or(0) } else { powers.sum() }
     }
 
-    fn end_frames(&mut self) {
+    /// The packets that frames which end now bring upper layers.
+    fn end_frames(&mut self) -> Vec<Packet> {
         let now = self.cell.now;
         let mut ended: Vec<OnAir> = self.on_air.extract_if(.., |on_air| on_air.ends_at == now).collect();
         if ended.is_empty() {
-            return;
+            return vec![];
         }
         ended.sort_by_key(|on_air| on_air.frame.from);
         for OnAir { frame, .. } in &ended {
@@ -165,10 +173,12 @@ impl Field {
         for node in 0..self.receivers.len() {
             self.judge(node);
         }
-        for packet in delivered {
-            self.cell.deliver(&packet);
+        for node in 0..self.receivers.len() {
+            if let Some(frame) = self.cell.nodes[node].take_continuation() {
+                self.begin(&frame);
+            }
         }
-        self.cell.note_rates();
+        delivered
     }
 
     /// All who are locked to a frame learn that it has ended; the packets that it brought an upper layer.
@@ -222,6 +232,7 @@ impl Field {
             Kind::Ack => self.note_outcome(id, Outcome::Acknowledged, now),
             _ => {}
         }
+        self.cell.note_queue_size();
         let packets = if let Heard::Receives { passed_on, .. } = heard { passed_on } else { vec![] };
         (frame.kind != Kind::Ack, packets)
     }
@@ -245,7 +256,10 @@ impl Field {
             };
             self.note_outcome(node, outcome, ended);
             self.exchanges[exchange].is_on_air &= !self.has(Flaw::OverAtTimeout);
-            self.cell.nodes[node].stop_waiting();
+            match self.has(Flaw::TimeoutOfOne) {
+                true => self.cell.nodes[node].stop_waiting_alone(),
+                false => self.cell.nodes[node].stop_waiting(),
+            }
         }
     }
 
@@ -268,32 +282,28 @@ impl Field {
 
     fn start_frames(&mut self) {
         let nodes = 0..self.cell.nodes.len();
+        if self.has(Flaw::TxopWaits) {
+            nodes.clone().for_each(|id| self.put_off_txop(id));
+        }
         let starting: Vec<NodeId> = nodes.filter(|&id| self.cell.nodes[id].decide()).collect();
         if starting.is_empty() {
             return;
         }
         let first = self.frames;
-        let (mut begun, others) = (0, self.live.iter().any(|&exchange| self.exchanges[exchange].is_on_air));
         for &id in &starting {
             let frame = self.cell.nodes[id].start();
             if frame.opens_exchange {
                 self.begin(&frame);
-                begun += 1;
             }
             let sender = if frame.kind.is_answer() { frame.to } else { frame.from };
             let exchange = self.current[sender].expect("a frame belongs to an exchange");
             let ends_at = self.cell.now + u64::from(frame.length);
             if sender == id {
                 self.exchanges[exchange].last = ends_at;
+                self.exchanges[exchange].is_on_air = true;
             }
             self.on_air.push(OnAir { frame, ends_at, number: self.frames, exchange });
             self.frames += 1;
-        }
-        if begun > 0 {
-            let (counted, collides) =
-                (if self.has(Flaw::CountsEach) { begun } else { 1 }, begun > 1 || others);
-            self.cell.record.exchanges += counted;
-            self.cell.record.collisions += u64::from(collides);
         }
         for &id in &starting {
             self.become_busy(id, true);
@@ -309,6 +319,29 @@ impl Field {
         }
     }
 
+    /// The next frame of a TXOP, if it is due, waits while the medium is physically busy.
+    fn put_off_txop(&mut self, id: NodeId) {
+        let follows = self.current[id].is_some_and(|exchange| self.exchanges[exchange].follows);
+        if follows && self.cell.nodes[id].owes_now() && self.receivers[id].is_busy {
+            self.cell.nodes[id].puts_off();
+        }
+    }
+
+    /// Counts the exchanges that have begun at this instant.
+    fn count_begun(&mut self) {
+        let one_txop = self.has(Flaw::TxopIsOneExchange);
+        let live = || self.live.iter().map(|&exchange| &self.exchanges[exchange]);
+        let is_new =
+            |exchange: &&Exchange| exchange.began == self.cell.now && !(exchange.follows && one_txop);
+        let begun = live().filter(is_new).count() as u64;
+        if begun > 0 {
+            let all = live().filter(|exchange| exchange.is_on_air).count();
+            self.cell.record.exchanges += if self.has(Flaw::CountsEach) { begun } else { 1 };
+            self.cell.record.collisions += u64::from(all > 1);
+        }
+    }
+
+    /// The exchange of a node that has won access, or continues its TXOP.
     fn begin(&mut self, frame: &Frame) {
         self.current[frame.from] = Some(self.exchanges.len());
         self.live.push(self.exchanges.len());
@@ -316,7 +349,9 @@ impl Field {
             sender: frame.from,
             receiver: frame.to,
             attempt: self.cell.record.attempts.len(),
-            is_on_air: true,
+            began: self.cell.now,
+            follows: !frame.opens_exchange,
+            is_on_air: frame.opens_exchange || !self.has(Flaw::TxopFollowsLate),
             overlaps: false,
             has_sent_data: frame.kind == Kind::Data,
             ack_ends: None,
@@ -387,7 +422,8 @@ impl Field {
         if !receiver.is_busy {
             receiver.is_busy = true;
             (receiver.has_sent, receiver.was_loud, receiver.had_locked) = (false, false, None);
-            self.cell.nodes[node].becomes_busy(transmits);
+            let uncounted = self.flaw == Some(Flaw::BoundaryUncounted);
+            self.cell.nodes[node].becomes_busy(transmits, uncounted);
         }
     }
 
@@ -410,6 +446,9 @@ impl Field {
         };
         let eifs = waits && (!receiver.has_sent || senders_too);
         self.cell.nodes[node].becomes_idle(eifs);
+        if self.has(Flaw::DifsForAll) {
+            self.cell.nodes[node].wait_difs();
+        }
     }
 
     fn account(&mut self) {

@@ -50,6 +50,19 @@ crate::oracle::flaw::flaws! {
     TimeoutInResponse,
     /// A response that is not decoded is awaited until the timeout.
     WaitsOn,
+    // EDCA.
+    /// All categories wait a DIFS.
+    DifsForAll,
+    /// The boundary at which the medium becomes busy does not count.
+    BoundaryUncounted,
+    /// The timeout holds back only the category that has sent.
+    TimeoutOfOne,
+    /// The next frame of a TXOP waits until the medium is physically idle at its sender.
+    TxopWaits,
+    /// An exchange that follows in a TXOP is on the air from its data frame on.
+    TxopFollowsLate,
+    /// It is part of the exchange before it.
+    TxopIsOneExchange,
     // Airtime.
     /// An exchange has its time to itself again once the other is over.
     AloneAgain,
@@ -57,4 +70,13 @@ crate::oracle::flaw::flaws! {
     CountsEach,
     /// An exchange is over at the timeout of its sender.
     OverAtTimeout,
+}
+
+impl Flaw {
+    /// Whether it shows only with EDCA.
+    pub fn is_of_edca(self) -> bool {
+        use Flaw::*;
+        let of_access = matches!(self, DifsForAll | BoundaryUncounted | TimeoutOfOne);
+        of_access || matches!(self, TxopWaits | TxopFollowsLate | TxopIsOneExchange)
+    }
 }

@@ -4,11 +4,15 @@ use super::Node;
 use crate::oracle::frame::{Frame, Kind};
 
 impl Node {
-    /// The medium becomes physically busy here, as I transmit or sense others.
-    pub fn becomes_busy(&mut self, transmits: bool) {
+    /// The medium becomes physically busy here, as I transmit or sense others; `uncounted`: the boundary at this instant does
+    /// not count.
+    pub fn becomes_busy(&mut self, transmits: bool, uncounted: bool) {
         self.energy_on_air = true;
         self.noise_left = 0;
         for contender in &mut self.contenders {
+            if uncounted && contender.is_at_boundary() {
+                contender.counter = contender.counter.map(|slots| slots + 1);
+            }
             contender.slot_elapsed = 0;
         }
         if !transmits && self.expected.is_none() && self.response.is_none() {
@@ -26,6 +30,37 @@ impl Node {
         self.wait();
         if eifs {
             self.noise_left = self.rules.eifs_lead();
+        }
+    }
+
+    /// All categories wait a DIFS.
+    pub fn wait_difs(&mut self) {
+        for contender in &mut self.contenders {
+            contender.ifs_left = self.rules.difs();
+        }
+    }
+
+    /// Nothing came back until the timeout, which only the category waited for that has sent.
+    pub fn stop_waiting_alone(&mut self) {
+        let waits = |node: &Node| node.contenders.iter().map(|c| (c.ifs_left, c.slot_elapsed)).collect();
+        let before: Vec<(u32, u32)> = waits(self);
+        self.stop_waiting();
+        for (c, (contender, before)) in self.contenders.iter_mut().zip(before).enumerate() {
+            if c != self.sender {
+                (contender.ifs_left, contender.slot_elapsed) = before;
+            }
+        }
+    }
+
+    /// What I owe is due now.
+    pub fn owes_now(&self) -> bool {
+        self.response.as_ref().is_some_and(|(_, left)| *left == 0)
+    }
+
+    /// I owe it a step later.
+    pub fn puts_off(&mut self) {
+        if let Some((_, left)) = &mut self.response {
+            *left += 1;
         }
     }
 

@@ -1,6 +1,6 @@
 //! Random fields of 3 to 8 nodes, with powers around every threshold.
 
-use super::{change, count_from_the_arrival, rules_of, stream, trigger};
+use super::{change, count_from_the_arrival, edca, rules_of, stream, trigger};
 use crate::oracle::field::FieldScenario;
 use crate::oracle::field::powers::{Keys, threshold_db};
 use crate::oracle::frame::NodeId;
@@ -11,30 +11,42 @@ use proptest::sample::{Index, select};
 
 /// 802.11a or 802.11g; two to seven stations that the AP can receive, and that can receive it.
 pub fn field_scenarios() -> impl Strategy<Value = FieldScenario> {
+    rules().prop_flat_map(scenarios)
+}
+
+/// The same with EDCA.
+pub fn edca_field_scenarios() -> impl Strategy<Value = FieldScenario> {
+    let rules =
+        rules().prop_flat_map(|rules| edca(rules).prop_map(move |edca| Rules { edca: Some(edca), ..rules }));
+    rules.prop_flat_map(scenarios)
+}
+
+fn rules() -> impl Strategy<Value = Rules> {
     let rules = prop_oneof![Just(Rules::dot11a()), Just(Rules::dot11g())].prop_flat_map(rules_of);
-    let rules = rules.prop_map(|rules| Rules { adaptation: None, colliders_wait_eifs: false, ..rules });
-    rules.prop_flat_map(|rules| {
-        let keys = (3usize..=8).prop_flat_map(keys);
-        let streams = prop::collection::vec(stream(rules), 2..=12);
-        let changes = prop_oneof![
-            1 => Just(Vec::new()),
-            1 => prop::collection::vec((trigger(rules), change(rules)), 1..8),
-        ];
-        let rates = prop::collection::vec(any::<[Index; 2]>(), 8);
-        let port = (1usize..30, any::<bool>());
-        let parts = (any::<u64>(), keys, streams, changes, rates, port, 20_000u64..60_000);
-        parts.prop_filter_map("out of reach", move |(seed, keys, streams, changes, rates, port, until)| {
-            let rules = Rules { polices: seed.is_multiple_of(3), ..rules };
-            let base = scenario(rules, &keys, streams, changes, &rates)?;
-            let base = Scenario {
-                seed,
-                port_limit: port.0,
-                limit_counts_in_service: port.1,
-                offered_until: until,
-                ..base
-            };
-            Some(FieldScenario { base, keys, flaw: None })
-        })
+    rules.prop_map(|rules| Rules { adaptation: None, colliders_wait_eifs: false, ..rules })
+}
+
+fn scenarios(rules: Rules) -> impl Strategy<Value = FieldScenario> {
+    let keys = (3usize..=8).prop_flat_map(keys);
+    let streams = prop::collection::vec(stream(rules), 2..=12);
+    let changes = prop_oneof![
+        1 => Just(Vec::new()),
+        1 => prop::collection::vec((trigger(rules), change(rules)), 1..8),
+    ];
+    let rates = prop::collection::vec(any::<[Index; 2]>(), 8);
+    let port = (1usize..30, any::<bool>());
+    let parts = (any::<u64>(), keys, streams, changes, rates, port, 20_000u64..60_000);
+    parts.prop_filter_map("out of reach", move |(seed, keys, streams, changes, rates, port, until)| {
+        let rules = Rules { polices: seed.is_multiple_of(3), ..rules };
+        let base = scenario(rules, &keys, streams, changes, &rates)?;
+        let base = Scenario {
+            seed,
+            port_limit: port.0,
+            limit_counts_in_service: port.1,
+            offered_until: until,
+            ..base
+        };
+        Some(FieldScenario { base, keys, flaw: None })
     })
 }
 
