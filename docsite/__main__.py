@@ -34,6 +34,7 @@ GUIDES = (
     "tune",
     "import",
     "advise",
+    "check-prediction",
     "population",
     "report",
     "python-api",

@@ -138,6 +138,38 @@ def prediction_half_width(values: ArrayLike, runs: float, level: float = LEVEL, 
     return _t_quantile(level, n) * max(float(array.std(ddof=1)), least_deviation) * math.sqrt(1 / n + 1 / runs)
 
 
+def half_width(values: ArrayLike, level: float = LEVEL) -> float:
+    """Half the width of the interval around the mean of some replications in which a single further one lies, if their mean were known."""
+    array = _finite(values)
+    return _t_quantile(level, int(array.size)) * float(array.std(ddof=1))
+
+
+def later_half_width(values: ArrayLike, runs: float, level: float = LEVEL) -> float:
+    """Half the width of the interval around the mean of `runs` replications, whose variance is that of `values`, in which the true mean lies.
+
+    `runs` may be a fraction, as in `prediction_half_width`.
+    """
+    return half_width(values, level) / math.sqrt(runs)
+
+
+def unpaired_difference(first: ArrayLike, second: ArrayLike, level: float = LEVEL) -> Interval:
+    """The mean of `first` less that of `second`, of independent samples of at least two values each.
+
+    Source: B. L. Welch, The generalization of "Student's" problem when several different population variances are involved, Biometrika 34, 1947.
+    """
+    from scipy.special import stdtrit
+
+    a, b = _finite(first), _finite(second)
+    parts = [float(each.var(ddof=1)) / each.size for each in (a, b)]
+    estimate, variance = float(a.mean() - b.mean()), sum(parts)
+    n = int(min(a.size, b.size))
+    if variance == 0.0:
+        return Interval(estimate, estimate, estimate, n, identical=True)
+    freedom = variance**2 / sum(part**2 / (each.size - 1) for part, each in zip(parts, (a, b), strict=True))
+    half = float(stdtrit(freedom, 0.5 + level / 2)) * math.sqrt(variance)
+    return Interval(estimate, estimate - half, estimate + half, n)
+
+
 def paired_difference(first: ArrayLike, second: ArrayLike, level: float = LEVEL, resolution: float = 0.0) -> Paired:
     """`first` − `second`, seed by seed, with the correlation of the two (`None` where one of them does not vary).
 

@@ -7,6 +7,7 @@ rule.py        the sequential rule: which change is best, with as many replicati
 doubts.py      assumptions of the scenario with other values
 advice.py      the advice: search, confirmation on fresh seeds, assumptions
 wording.py     the advice in sentences
+predicted.py   what the access point would show of the best change
 document.py    the advice as JSON
 """
 

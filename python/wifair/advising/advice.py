@@ -37,6 +37,9 @@ DOUBT_SEEDS = 6
 # The first fresh seed. The search has those below it.
 FIRST_FRESH = 1001
 
+# How the name of a flow begins that was added to measure a goal.
+PROBE = "probe-"
+
 # Shows the progress of a batch of runs under a title.
 Bars = Callable[[str], AbstractContextManager["Progress | None"]]
 
@@ -51,6 +54,8 @@ class Doubted:
     refused: str = ""
     # Values that no bound has cut, by change and criterion.
     values: Mapping[str, Mapping[str, Values]] = field(default_factory=dict)
+    # The runs behind them.
+    results: Results | None = None
 
     def effect(self, change: Change, criterion: Criterion) -> Interval:
         """What the change is worth then."""
@@ -237,7 +242,7 @@ class _Run:
         results = self._results(f"{doubt.family}: {doubt.other}", cells, range(FIRST_FRESH, FIRST_FRESH + DOUBT_SEEDS))
         values = found(results, doubt.scenario.plan(), self.advice.yardsticks)
         found_then = rule.verdict(values, self.advice.criteria, self._judged)
-        self.advice.doubted.append(Doubted(doubt, found_then, values=values))
+        self.advice.doubted.append(Doubted(doubt, found_then, values=values, results=results))
 
 
 def with_probes(scenario: Scenario, goals: Sequence[Goal]) -> tuple[Scenario, list[str]]:
@@ -259,7 +264,7 @@ def with_probes(scenario: Scenario, goals: Sequence[Goal]) -> tuple[Scenario, li
             )
         slowest = _slowest(scenario)
         probe = {
-            "name": f"probe-{word.probe}",
+            "name": f"{PROBE}{word.probe}",
             "station": slowest,
             "direction": "up" if word.probe == "ping" else "down",
             "application": word.probe,

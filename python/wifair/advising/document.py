@@ -7,11 +7,13 @@ from typing import Any
 from wifair.advising import wording
 from wifair.advising.advice import OWN, Advice
 from wifair.advising.changes import Change
+from wifair.advising.predicted import predicted
 
 
 def document(advice: Advice) -> dict[str, Any]:
     """All of the advice. Effects under `confirmed` are those on fresh seeds."""
     chosen = [change for change in (advice.best, advice.best_beyond) if change]
+    prediction = predicted(advice)
     return {
         "advice": wording.headline(advice),
         "goals": [{"goal": each.title, "metric": each.criterion.id} for each in advice.yardsticks],
@@ -20,6 +22,7 @@ def document(advice: Advice) -> dict[str, Any]:
         "confirmed": [_confirmed(advice, change) for change in chosen] if advice.confirmed else [],
         "changes": [_searched(advice, change) for change in wording.ranking(advice)],
         "assumptions": _assumptions(advice),
+        "prediction": prediction.document() if prediction else None,
         "not_varied": [{"key": each.family, "why": each.why} for each in advice.unvaried],
         "remarks": list(advice.remarks),
         "replications": advice.runs,

@@ -12,7 +12,9 @@ from wifair.cli.options import DEFAULT_STORE, Json, ScenarioFile, Set, StoreFold
 if TYPE_CHECKING:
     from wifair.advising import Advice, Change
 
-EXAMPLE = 'Example: wifair advise cafe --want "pings below 100 ms" --want total --has linux --out results/advice.html'
+EXAMPLE = """Example: wifair advise cafe --want "pings below 100 ms" --want total --has linux --out results/advice.html
+
+Example: wifair advise mostly-uploads --want total --has linux --out results/advice.json"""
 
 # Rows of the ranking, and flows that lose, without --verbose.
 SHOWN = 6
@@ -34,7 +36,14 @@ Has = Annotated[
         help="openwrt, linux, or any: Linux, and schemes are tried that no command sets.",
     ),
 ]
-Page = Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write a page with a figure.", show_default=False)]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.html|FILE.json",
+        help="Write a page with a figure, or all of it as JSON, which `wifair check-prediction` reads.",
+        show_default=False,
+    ),
+]
 
 
 def advise(
@@ -42,7 +51,7 @@ def advise(
     scenario: ScenarioFile,
     want: Wants = [],  # noqa: B006 -- typer copies the default
     has: Has = "any",
-    out: Page = None,
+    out: Out = None,
     store: StoreFolder = DEFAULT_STORE,
     threads: Threads = None,
     json: Json = False,
@@ -59,8 +68,6 @@ def advise(
     from wifair.cli.output import print_json, progress, say, say_of
     from wifair.cli.schemes_of_files import assignments
     from wifair.observed.origins import marks
-    from wifair.report.advice import of_advice
-    from wifair.report.page import write
     from wifair.results.results import writable_folder
     from wifair.scenario.scenario import Scenario
     from wifair.study.store import Store
@@ -73,6 +80,7 @@ def advise(
     assumptions = [mark for mark in marks(text) if mark.path not in given]
     advising = Advising(loaded, parsed(want, "--want") if want else (), has, assumptions)
     if out:
+        check_name(out)
         writable_folder(out.parent)
     folder = Store(store)
     try:
@@ -87,14 +95,41 @@ def advise(
             f"{interruption}; they are in {folder.folder}, and the same command continues from there.",
         )
         raise
-    page = write(of_advice(advice, title, context.obj), out) if out else None  # before printing, which may fail
+    if out:
+        write(advice, title, context.obj, out)  # before printing, which may fail
     if json:
         print_json(document(advice))
     else:
         print_advice(advice, title, verbose)
     say_of(folder)
-    if page:
-        say(f"the page is in {page}")
+    if out:
+        say(f"the advice is in {out}")
+
+
+def check_name(out: Path) -> None:
+    """Raises `InputError` for a file of another kind."""
+    from wifair.errors import InputError
+
+    if out.suffix not in (".html", ".json"):
+        raise InputError(f"--out: {out} is not allowed; allowed here: FILE.html, FILE.json.")
+
+
+def write(advice: Advice, title: str, command: list[str], out: Path) -> None:
+    """Writes the page, or the JSON document."""
+    from wifair.advising.document import document
+    from wifair.cli.output import print_json
+    from wifair.errors import InputError
+    from wifair.report import page
+    from wifair.report.advice import of_advice
+
+    if out.suffix == ".html":
+        page.write(of_advice(advice, title, command), out)
+        return
+    try:
+        with out.open("w", encoding="utf-8") as file:
+            print_json(document(advice), file)
+    except OSError as error:
+        raise InputError(f"--out {out}: cannot be written: {error.strerror}.") from None
 
 
 def print_advice(advice: Advice, title: str, verbose: bool) -> None:

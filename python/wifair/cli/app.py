@@ -7,6 +7,7 @@ import typer
 from wifair.cli import (
     advise,
     check,
+    check_prediction,
     cite,
     compare,
     emulate,
@@ -43,6 +44,7 @@ app.command("run", cls=Command, epilog=run.EXAMPLE)(run.run)
 app.command("compare", cls=Command, epilog=compare.EXAMPLE)(compare.compare)
 app.command("import", cls=Command, epilog=imported.EXAMPLE)(imported.import_)
 app.command("advise", cls=Command, epilog=advise.EXAMPLE)(advise.advise)
+app.command("check-prediction", cls=Command, epilog=check_prediction.EXAMPLE)(check_prediction.check_prediction)
 app.command("population", cls=Command, epilog=population.EXAMPLE)(population.population)
 app.command("explain", cls=Command, epilog=explain.EXAMPLE)(explain.explain)
 app.command("lab", cls=Command, epilog=lab.EXAMPLE)(lab.lab)

@@ -27,7 +27,9 @@ from wifair.cli.options import (
 
 EXAMPLE = """Example: wifair run ten-and-ten --seeds 10 --set ap.scheme=droptail
 
-Example: wifair run mostly-uploads --seeds 1 --as-ap results/ap"""
+Example: wifair run mostly-uploads --seeds 1 --as-ap results/ap
+
+Example: wifair run mostly-uploads --seeds 1 --scheme fq-codel --as-ap results/after"""
 
 WarmupFigure = Annotated[
     Path | None,

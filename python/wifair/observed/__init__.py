@@ -20,6 +20,7 @@ calibration.py            error rates and the load of others, by runs of the sce
 tables.py                 tables of a scenario, each value with its origin
 written.py                its file
 as_ap.py                  a run as its access point shows it
+shown.py                  what an access point shows, as numbers: of a measurement, and of runs in the same way
 observed.py               the functions for users
 """
 

@@ -202,13 +202,17 @@ def _traffic(
         if connection.protocol == UDP and mbps[way] >= LEAST_MBPS:
             payload = min(round(each.payload_bytes / each.packets), MOST_PAYLOAD)
             udp = {"name": "udp", "rate_mbps": float(f"{mbps[way]:.4g}"), "payload_bytes": payload}
-            flows.append(Traffic(direction, read({"application": udp}, "datagrams", file), f"{each.packets} datagrams"))
+            flows.append(
+                Traffic(
+                    direction, read({"application": udp}, "datagrams", file), f"{each.packets} datagrams", mbps[way]
+                )
+            )
         elif connection.protocol == TCP and mbps[way] >= LEAST_MBPS and _is_bulk(each, began + elapsed, elapsed):
             start_s = round((each.first_at or began) - began, 1)
             what = f"data in at least {BULK_SECONDS * 100:.0f} % of the seconds since its start"
             remark = f"{mbps[way]:.3g} Mbps of payload; assumed: bulk, since it has {what}"
             keys = {"start_s": start_s} if start_s >= 1 else {}
-            flows.append(Traffic(direction, read(keys, "sequence numbers of TCP", file), remark))
+            flows.append(Traffic(direction, read(keys, "sequence numbers of TCP", file), remark, mbps[way]))
         elif connection.protocol == TCP:
             rest[way] = mbps[way]
     return flows, rest

@@ -12,6 +12,7 @@ import json
 import re
 import zlib
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from wifair.errors import InputError
@@ -92,6 +93,8 @@ def _flow(file: str, series: str, values: Any) -> Traffic | None:
     keys: dict[str, Any]
     if tcp:
         keys = {"tcp": {"dscp": mark}} if mark else {}
-        return Traffic("up" if tcp[1] == "up" else "down", read(keys, what, Path(file).name), remark)
+        mbps = sum(numbers) / len(numbers) if numbers else None
+        return Traffic("up" if tcp[1] == "up" else "down", read(keys, what, Path(file).name), remark, mbps)
     keys = {"application": {"name": "ping", "dscp": mark} if mark else "ping"}
-    return Traffic("up", read(keys, what, Path(file).name), remark)
+    rtt_ms = median(numbers) if numbers else None
+    return Traffic("up", read(keys, what, Path(file).name), remark, rtt_ms=rtt_ms)

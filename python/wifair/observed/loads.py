@@ -111,6 +111,27 @@ def airtime(observed: Observed, ways: tuple[Direction, ...]) -> float:
     return share
 
 
+def counts_airtime(observed: Observed) -> bool:
+    """Whether the airtime of frames from the stations was counted."""
+    return any(each.counters.up_airtime_us for each in observed.stations.values())
+
+
+def others(observed: Observed) -> tuple[float, float] | None:
+    """The share of the time that was busy and is neither this network's transmit time nor its stations' airtime, and the seconds of the survey.
+
+    Collisions are part of it. Where the stations' airtime was not counted, the time received counts instead, which has part of the others in it. None
+    without a survey.
+    """
+    survey = observed.survey
+    if not survey or not survey.active_ms or not survey.busy_ms or not survey.active_ms.value:
+        return None
+    active_ms = survey.active_ms.value
+    received = survey.receive_ms.value / active_ms if survey.receive_ms else 0.0
+    up = airtime(observed, ("up",)) if counts_airtime(observed) else received
+    down = survey.transmit_ms.value / active_ms if survey.transmit_ms else airtime(observed, ("down",))
+    return survey.busy_ms.value / active_ms - up - down, active_ms / 1000
+
+
 def flow(load: Load, capacity_mbps: float, loads: int, is_saturated: bool, rtt_s: float) -> tuple[dict[str, Any], str]:
     """The keys of a load's flow, and the rule that they follow from.
 

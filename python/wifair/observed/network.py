@@ -89,11 +89,13 @@ class Counters:
 
 @dataclass(frozen=True)
 class Traffic:
-    """Traffic that a file describes: the direction, and the keys of a flow."""
+    """Traffic that a file describes: the direction, the keys of a flow, and what was measured of it: its payload, the median round-trip time of a ping."""
 
     direction: Direction
     keys: Value[Mapping[str, Any]]
     remark: str = ""
+    mbps: float | None = None
+    rtt_ms: float | None = None
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def document(observed: Observed, title: str, names: Names | None = None) -> Docu
 
 
 def _document(observed: Observed, title: str, names: Names) -> Document:
-    observed = replace(observed, stations=_with_traffic(observed))
+    observed = replace(observed, stations=with_traffic(observed))
     if not observed.stations:
         raise InputError(
             f"{', '.join(observed.files) or 'import'}: no file has a station; allowed here: a station dump, a list of stations, a data file "
@@ -134,15 +134,10 @@ def _readings(observed: Observed, active: Mapping[str, str]) -> Readings:
         retries = loads.retries(counters)
         if retries is not None:
             shares[name] = Share(retries, counters.elapsed_s.value if counters.elapsed_s else math.inf)
-    survey = observed.survey
-    counted = any(each.counters.up_airtime_us for each in observed.stations.values())
-    if survey and survey.active_ms and survey.busy_ms and survey.active_ms.value:
-        active_ms = survey.active_ms.value
-        received = survey.receive_ms.value / active_ms if survey.receive_ms else 0.0
-        up = loads.airtime(observed, ("up",)) if counted else received
-        down = survey.transmit_ms.value / active_ms if survey.transmit_ms else loads.airtime(observed, ("down",))
-        shares[NEIGHBOURS] = Share(survey.busy_ms.value / active_ms - up - down, active_ms / 1000)
-    return Readings(shares, received=not counted)
+    others = loads.others(observed)
+    if others:
+        shares[NEIGHBOURS] = Share(*others)
+    return Readings(shares, received=not loads.counts_airtime(observed))
 
 
 def _flows(
@@ -168,7 +163,7 @@ def _flows(
     return flows
 
 
-def _with_traffic(observed: Observed) -> dict[str, Station]:
+def with_traffic(observed: Observed) -> dict[str, Station]:
     """The stations. Traffic without a station is that of the only one, or of one that no other file has."""
     if not observed.traffic:
         return observed.stations

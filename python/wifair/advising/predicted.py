@@ -1,0 +1,42 @@
+"""What the access point would show before and after the best change, for `wifair check-prediction`."""
+
+from __future__ import annotations
+
+from wifair.advising.advice import OWN, PROBE, Advice
+from wifair.advising.changes import Change
+from wifair.observed.calibration import NEIGHBOURS
+from wifair.observed.shown import of_runs
+from wifair.prediction.prediction import Other, Pair, Prediction
+from wifair.results.results import Results
+
+
+def predicted(advice: Advice) -> Prediction | None:
+    """The prediction for the best change, from the fresh seeds and from those of the assumptions; None without a confirmed change."""
+    change = advice.best or advice.best_beyond
+    if change is None or advice.fresh is None:
+        return None
+    plan = advice.scenario.plan()
+    stations = [each["label"] for each in plan["bss"]["stations"] if each["label"] != NEIGHBOURS]
+    flows = {
+        (flow["station"], flow["direction"])
+        for flow in plan["flows"]
+        if flow["station"] in stations and not flow["label"].startswith(PROBE)
+    }
+    others = [
+        Other(each.doubt.family, each.doubt.why, each.doubt.other, _pair(each.results, change))
+        for each in advice.doubted
+        if each.results is not None
+    ]
+    return Prediction(
+        change.name,
+        change.settings,
+        plan["run"]["duration_s"],
+        tuple(stations),
+        frozenset(flows),
+        _pair(advice.fresh, change),
+        tuple(others),
+    )
+
+
+def _pair(results: Results, change: Change) -> Pair:
+    return Pair(of_runs(results, OWN), of_runs(results, change.name))

@@ -1,0 +1,150 @@
+"""The check of a prediction against measurements before and after the change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from wifair.errors import InputError
+from wifair.observed.shown import Quantity, with_cell
+from wifair.prediction.assumptions import Spoken, spoken
+from wifair.prediction.besides import Besides, besides
+from wifair.prediction.comparison import Compared, Verdict, compared
+from wifair.prediction.measurement import Measured, Measurement, measurement
+from wifair.prediction.prediction import Other, Pair, Prediction, read
+
+__all__ = ["Checked", "Verdict", "check", "measurement", "read"]
+
+# The name that `wifair import` gives a station: its number among those of the files.
+_NUMBERED = re.compile(r"station-(\d+)", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The check: each quantity, the assumptions, and what else changed. `remarks` has what could not be compared."""
+
+    prediction: Prediction
+    quantities: tuple[Compared, ...]
+    assumptions: tuple[Spoken, ...]
+    besides: tuple[Besides, ...]
+    remarks: tuple[str, ...] = ()
+
+    def with_verdict(self, verdict: Verdict) -> list[Compared]:
+        """The quantities with a verdict, the most missed first."""
+        found = [each for each in self.quantities if each.verdict is verdict]
+        return sorted(found, key=lambda each: -each.missed)
+
+    @property
+    def against(self) -> list[Spoken]:
+        """The other values for which the measured change speaks."""
+        return [each for each in self.assumptions if each.is_against]
+
+
+def check(before: str | Path, after: str | Path, advice: str | Path) -> Checked:
+    """Compares two measurements with the prediction in a file of advice. Raises `InputError`."""
+    prediction = read(Path(advice))
+    first, second = measurement(Path(before)), measurement(Path(after))
+    names = stations(prediction, first, str(advice))
+    if not set(names) & set(second.keys):
+        raise InputError(
+            f"{second.name}: has none of the stations of {first.name}, by their addresses; allowed here: two measurements of one network, with "
+            "addresses that the stations keep."
+        )
+    before_all, after_all = first.quantities(names), second.quantities(names)
+    differences = besides(prediction, names, (first, second), (before_all, after_all))
+    there = {name for key, name in names.items() if key in second.keys}
+    flows = {flow for flow in prediction.flows if flow[0] in there and _is_measured(flow, before_all, after_all)}
+    now = _only(prediction, flows)
+    found_before, found_after = _with_cell(before_all, flows), _with_cell(after_all, flows)
+    found = compared(found_before, found_after, now.pair, [each.pair for each in now.others], now.duration_s)
+    if not found:
+        raise InputError(
+            f"{first.name}, {second.name}: have no quantity in common with the prediction of {advice}; allowed here: measurements with counters "
+            "over a time, of the network that the advice is for."
+        )
+    return Checked(
+        now,
+        tuple(found),
+        tuple(spoken(now, found, found_before, found_after)),
+        tuple(differences),
+        tuple(_remarks(first, second, found_before, found_after)),
+    )
+
+
+def stations(prediction: Prediction, before: Measurement, advice: str) -> dict[str, str]:
+    """The names of the prediction's stations by their keys in the measurement.
+
+    `wifair import` numbers stations in the order of the files. Stations with other names must be as many as the measurement has.
+    """
+    keys = before.keys
+    numbers = [_NUMBERED.fullmatch(name) for name in prediction.stations]
+    if all(numbers):
+        at = [int(found[1]) for found in numbers if found]
+        if max(at, default=1) > len(keys):
+            raise InputError(
+                f"{before.name}: has {len(keys)} stations, and {advice} has station-{max(at)}; allowed here: the files that the scenario was "
+                "imported from, in the same order."
+            )
+        return {keys[number - 1]: name for number, name in zip(at, prediction.stations, strict=True)}
+    if len(keys) != len(prediction.stations):
+        raise InputError(
+            f"{before.name}: has {len(keys)} stations, and {advice} has {len(prediction.stations)}; allowed here: a measurement of the network that "
+            "the advice is for."
+        )
+    return dict(zip(keys, prediction.stations, strict=True))
+
+
+def _is_measured(flow: tuple[str, str], *measured: Mapping[Quantity, Measured]) -> bool:
+    return all(Quantity("goodput", *flow) in each for each in measured)
+
+
+def _only(prediction: Prediction, flows: set[tuple[str, str]]) -> Prediction:
+    """The prediction for these flows and their stations, with sums and indexes of them."""
+    stations = {station for station, _ in flows}
+
+    def pair(given: Pair) -> Pair:
+        sides = []
+        for side in (given.own, given.changed):
+            mine = {
+                what: values
+                for what, values in side.items()
+                if (what.station in stations or not what.station)
+                and (what.kind != "goodput" or (what.station, what.direction) in flows)
+            }
+            sides.append(with_cell(mine, flows))
+        return Pair(*sides)
+
+    others = tuple(Other(each.key, each.why, each.other, pair(each.pair)) for each in prediction.others)
+    return Prediction(
+        prediction.change,
+        prediction.settings,
+        prediction.duration_s,
+        prediction.stations,
+        frozenset(flows),
+        pair(prediction.pair),
+        others,
+    )
+
+
+def _with_cell(measured: Mapping[Quantity, Measured], flows: set[tuple[str, str]]) -> dict[Quantity, Measured]:
+    """What was measured, with sums and indexes of these flows over the shortest time of any."""
+    times = max((len(each.values) for each in measured.values()), default=0)
+    whole = {what: each.values for what, each in measured.items() if len(each.values) == times}
+    known = [each.elapsed_s for each in measured.values() if each.elapsed_s is not None]
+    added = {what: values for what, values in with_cell(whole, flows).items() if what not in measured}
+    return {**measured, **{what: Measured(values, min(known, default=None)) for what, values in added.items()}}
+
+
+def _remarks(
+    first: Measurement, second: Measurement, before: Mapping[Quantity, Measured], after: Mapping[Quantity, Measured]
+) -> list[str]:
+    told = [remark for each in (*first.times, *second.times) for remark in each.remarks]
+    for measured, found in ((first, before), (second, after)):
+        elapsed = [each.elapsed_s for each in found.values() if each.elapsed_s is not None]
+        if not elapsed:
+            told.append(
+                f"{measured.name}: no file has the time of its counters; each counts as one run of the prediction"
+            )
+    return list(dict.fromkeys(told))

@@ -1,0 +1,75 @@
+"""A measurement of a network: files as `wifair import` reads them, once or several times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from wifair.errors import InputError
+from wifair.observed.network import Observed
+from wifair.observed.readers import observe
+from wifair.observed.shown import Quantity, of_network
+from wifair.observed.tables import with_traffic
+from wifair.stats import Values
+
+ALLOWED = "a file that `wifair import` reads, a folder with such files of one network, or a folder with such folders"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The values of a quantity, one per time that it was measured, and the seconds of all of them; None if no file has the time."""
+
+    values: Values
+    elapsed_s: float | None
+
+    @property
+    def mean(self) -> float:
+        """The mean value."""
+        return float(self.values.mean())
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A network as it was observed, several times if there are several folders."""
+
+    name: str
+    times: tuple[Observed, ...]
+
+    @property
+    def keys(self) -> list[str]:
+        """The stations by their keys among the files, in the order of these."""
+        return list(dict.fromkeys(key for each in self.times for key in with_traffic(each)))
+
+    def quantities(self, names: Mapping[str, str]) -> dict[Quantity, Measured]:
+        """What was measured each time, of the stations with these names."""
+        times = [of_network(each, names) for each in self.times]
+        found = {}
+        for what in dict.fromkeys(quantity for each in times for quantity in each):
+            readings = [each[what] for each in times if what in each]
+            elapsed = [each.elapsed_s for each in readings]
+            known = [each for each in elapsed if each is not None]
+            values = np.array([each.value for each in readings], dtype=np.float64)
+            found[what] = Measured(values, sum(known) if len(known) == len(elapsed) else None)
+        return found
+
+
+def measurement(path: Path) -> Measurement:
+    """The measurement of a file or folder. Raises `InputError`."""
+    if not path.is_dir():
+        return Measurement(str(path), (observe([path]),))
+    there = sorted(each for each in path.iterdir() if not each.name.startswith("."))
+    folders = [each for each in there if each.is_dir()]
+    files = [each for each in there if not each.is_dir()]
+    if files and folders:
+        raise InputError(
+            f"{path}: has both files ({files[0].name}) and folders ({folders[0].name}); allowed here: {ALLOWED}."
+        )
+    if not there:
+        raise InputError(f"{path}: is empty; allowed here: {ALLOWED}.")
+    times = [measurement(each) for each in folders]
+    if deep := [each.name for each in times if len(each.times) > 1]:
+        raise InputError(f"{deep[0]}: has folders in it; allowed here: {ALLOWED}.")
+    return Measurement(str(path), tuple(each.times[0] for each in times) if times else (observe(files),))
