@@ -187,19 +187,21 @@ impl Codel {
         self.signalling = true;
     }
 
-    /// The control law: the next signal is due an interval divided by the square root of `count` after `from`.
+    /// When the next signal is due by the control law, counted from `from`.
     fn law(&self, from: Time, settings: &CodelSettings) -> Time {
-        let ns = match settings.arithmetic {
-            Arithmetic::Exact => {
-                (settings.interval.as_ns() as f64 / libm::sqrt(f64::from(self.count))) as u64
-            }
+        from + match settings.arithmetic {
+            Arithmetic::Exact => control_law(settings.interval, self.count),
             Arithmetic::Linux => {
                 let ticks = settings.interval.as_ns() / TICK_NS;
-                ((ticks * u64::from(self.reciprocal_root)) >> 16) * TICK_NS
+                Time::from_ns(((ticks * u64::from(self.reciprocal_root)) >> 16) * TICK_NS)
             }
-        };
-        from + Time::from_ns(ns)
+        }
     }
+}
+
+/// The control law: the time from signal number `count` to the next, an interval divided by the square root of `count`.
+pub(crate) fn control_law(interval: Time, count: u32) -> Time {
+    Time::from_ns((interval.as_ns() as f64 / libm::sqrt(f64::from(count))) as u64)
 }
 
 /// Sends the first packet of a queue that CoDel lets pass, after marking or dropping the packets before it.

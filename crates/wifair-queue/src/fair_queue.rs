@@ -30,7 +30,6 @@ pub(crate) struct FairQueueSettings {
     pub batch_packets: u32,
     /// Whether CoDel counts overflow drops as signals.
     pub overflow_counts: bool,
-    pub ack_filter: AckFilter,
     /// Whether the lists are Linux's in two details that hardly matter: of tins' fallback queues of equal length the one that
     /// was filled last is shortened, and a queue stays in its list if its only packet is dropped on arrival.
     pub as_linux: bool,
@@ -77,9 +76,9 @@ impl FairQueue {
         }
     }
 
-    /// The indexes that it needs from the buffer.
-    pub fn needs(&self) -> Indexes {
-        self.settings.ack_filter.needs(Indexes::NONE.queues())
+    /// The indexes that it needs from the buffer with an ACK filter.
+    pub fn needs(filter: AckFilter) -> Indexes {
+        filter.needs(Indexes::NONE.queues())
     }
 
     #[cold]
@@ -109,11 +108,18 @@ impl FairQueue {
         self.backlogs.get(tin).copied().unwrap_or(0)
     }
 
-    /// Appends an arrival for a tin to its queue, after making room. If the overflow drops from the longest queue would
-    /// include the arrival, it is refused.
-    pub fn enqueue(&mut self, arrival: Arrival, tin: Tin, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
+    /// Appends an arrival for a tin to its queue, after the ACK filter and making room. If the overflow drops from the longest
+    /// queue would include the arrival, it is refused.
+    pub fn enqueue(
+        &mut self,
+        arrival: Arrival,
+        tin: Tin,
+        filter: AckFilter,
+        buffer: &mut Buffer,
+        cx: &mut Cx,
+    ) -> Placed {
         let queue = self.classify(&arrival, tin, cx);
-        if let Some(left) = filter_queue(&arrival, queue, self.settings.ack_filter, buffer) {
+        if let Some(left) = filter_queue(&arrival, queue, filter, buffer) {
             self.backlogs[self.tins[left.index()] as usize] -= 1;
         }
         if self.settings.as_linux

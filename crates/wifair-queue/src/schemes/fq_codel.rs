@@ -99,6 +99,7 @@ impl Spec {
     pub fn build(&self) -> FqCodel {
         FqCodel {
             codel: self.codel().settings(),
+            ack_filter: self.ack_filter,
             queues: FairQueue::new(FairQueueSettings {
                 buckets: self.queues,
                 quantum_bytes: self.quantum_bytes,
@@ -106,7 +107,6 @@ impl Spec {
                 batch: DropBatch::HalfTheBytes,
                 batch_packets: self.drop_batch_packets,
                 overflow_counts: true,
-                ack_filter: self.ack_filter,
                 as_linux: false,
             }),
         }
@@ -123,6 +123,7 @@ impl Spec {
 
 pub struct FqCodel {
     codel: CodelSettings,
+    ack_filter: AckFilter,
     queues: FairQueue,
 }
 
@@ -131,7 +132,7 @@ const ALL: Tin = 0;
 
 impl Scheme for FqCodel {
     fn needs(&self) -> Indexes {
-        self.queues.needs()
+        FairQueue::needs(self.ack_filter)
     }
 
     fn usual_limit_packets(&self) -> u32 {
@@ -142,7 +143,7 @@ impl Scheme for FqCodel {
         if buffer.is_idle() {
             self.queues.deactivate(ALL);
         }
-        self.queues.enqueue(arrival, ALL, buffer, cx)
+        self.queues.enqueue(arrival, ALL, self.ack_filter, buffer, cx)
     }
 
     fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<DequeuedPacket> {

@@ -145,6 +145,7 @@ impl Spec {
             codel: self.codel_settings(),
             slow_station_rule: self.slow_station_rule,
             charge: self.charge,
+            ack_filter: self.ack_filter,
             queues: FairQueue::new(FairQueueSettings {
                 buckets: self.queues,
                 quantum_bytes: self.quantum_bytes,
@@ -152,7 +153,6 @@ impl Spec {
                 batch: DropBatch::HalfThePackets,
                 batch_packets: self.drop_batch_packets,
                 overflow_counts: false,
-                ack_filter: self.ack_filter,
                 as_linux: self.arithmetic == Arithmetic::Linux,
             }),
             stations: std::array::from_fn(|_| AirtimeRoundRobin::new(quantum, active_for, tick)),
@@ -181,6 +181,7 @@ pub struct Mac80211 {
     codel: CodelSettings,
     slow_station_rule: bool,
     charge: Charge,
+    ack_filter: AckFilter,
     /// A station's packets of a category belong to one tin.
     queues: FairQueue,
     /// By category.
@@ -216,6 +217,24 @@ const JIFFY: Time = Time::from_ms(4);
 const SLOW_KBPS: u64 = 6_000;
 
 impl Mac80211 {
+    /// Enqueues an arrival, subject to this ACK filter.
+    #[inline(always)]
+    pub(super) fn enqueue_filtered(
+        &mut self,
+        arrival: Arrival,
+        filter: AckFilter,
+        buffer: &mut Buffer,
+        cx: &mut Cx,
+    ) -> Placed {
+        if buffer.is_idle() && !self.by_rounds {
+            self.deactivate(); // drivers that serve stations in rounds do so at each outcome
+        }
+        let (station, ac) = (arrival.station(), arrival.ac());
+        let placed = self.queues.enqueue(arrival, tin(station, ac), filter, buffer, cx);
+        self.stations[ac as usize].wake(station, cx.now);
+        placed
+    }
+
     /// CoDel settings of a station's queues.
     fn codel(&self, station: StationId, cx: &Cx) -> CodelSettings {
         let is_slow = self.slow_station_rule
@@ -300,7 +319,7 @@ impl Mac80211 {
 
 impl Scheme for Mac80211 {
     fn needs(&self) -> Indexes {
-        self.queues.needs()
+        FairQueue::needs(self.ack_filter)
     }
 
     fn usual_limit_packets(&self) -> u32 {
@@ -316,13 +335,7 @@ impl Scheme for Mac80211 {
     }
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut Buffer, cx: &mut Cx) -> Placed {
-        if buffer.is_idle() && !self.by_rounds {
-            self.deactivate(); // drivers that serve stations in rounds do so at each outcome
-        }
-        let (station, ac) = (arrival.station(), arrival.ac());
-        let placed = self.queues.enqueue(arrival, tin(station, ac), buffer, cx);
-        self.stations[ac as usize].wake(station, cx.now);
-        placed
+        self.enqueue_filtered(arrival, self.ack_filter, buffer, cx)
     }
 
     fn dequeue(&mut self, grant: &Grant, buffer: &mut Buffer, cx: &mut Cx) -> Option<DequeuedPacket> {
