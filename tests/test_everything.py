@@ -291,7 +291,7 @@ def test_everybody_takes_part_with_what_belongs_to_them() -> None:
                 contender.applied(base)
             continue
         port = contender.applied(base).plan()["bss"]["ap"]["port"]
-        own = {"alt": 30, "ebdp": 30, "fq-codel": 10_240, "mac80211": 8_192}
+        own = {"alt": 30, "ebdp": 30, "fq-codel": 10_240, "mac80211": 8_192, "air-share": 8_192}
         name = contender.name.removesuffix("-ack-filter").removesuffix("-2016")
         assert port["limit_packets"] == own.get(name, 100)
         if "filter" in port["scheme"]:

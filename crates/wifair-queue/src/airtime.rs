@@ -200,6 +200,12 @@ impl AirtimeRoundRobin {
         }
     }
 
+    /// Whether a station is in the list, and how many others are.
+    pub fn listed(&self, station: StationId) -> (bool, u32) {
+        let is_listed = self.rows.get(station.index()).is_some_and(|row| row.next != UNLISTED);
+        (is_listed, self.listed - u32::from(is_listed))
+    }
+
     /// A station's deficit in ns: the airtime that it may still use, a debt if negative.
     #[cfg(test)]
     fn deficit_ns(&self, station: u16) -> i64 {

@@ -37,7 +37,7 @@ pub struct TxQueueSpec {
 #[serde(deny_unknown_fields, default)]
 struct GivenTxQueue {
     /// Limit in packets, 1 to 100000; with a limit controller, the initial limit. By default 100, or what the scheme has in
-    /// its reference implementation: 10240 for `fq-codel`, 8192 for `mac80211`.
+    /// its reference implementation: 10240 for `fq-codel`, 8192 for `mac80211` and `air-share`.
     limit_packets: Option<u32>,
     /// Limit controller, which adjusts the limit during the run, with any scheme.
     limit_controller: Option<LimitSpec>,

@@ -25,7 +25,7 @@ NODE: Node = {
     "type": "integer",
     "format": "uint32",
     "description": "Greatest number of packets in the buffer, 1 to 100000, under schemes without a default limit "
-    "(fq-codel has 10,240, mac80211 8,192). limit_packets sets it under every scheme.",
+    "(fq-codel has 10,240, mac80211 and air-share 8,192). limit_packets sets it under every scheme.",
 }
 # The limits that a port accepts.
 _ALLOWED = range(1, 100_001)

@@ -235,6 +235,11 @@ impl Mac80211 {
         placed
     }
 
+    /// Whether a station waits for a turn in a category, and how many others do.
+    pub(super) fn waiting(&self, station: StationId, ac: Ac) -> (bool, u32) {
+        self.stations[ac as usize].listed(station)
+    }
+
     /// CoDel settings of a station's queues.
     fn codel(&self, station: StationId, cx: &Cx) -> CodelSettings {
         let is_slow = self.slow_station_rule

@@ -20,6 +20,7 @@ wifair_core::registry! {
     FqCodel => fq_codel,
     Pie => pie,
     Mac80211 => mac80211,
+    AirShare => air_share,
 }
 
 impl SchemeSpec {

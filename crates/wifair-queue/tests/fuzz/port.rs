@@ -10,8 +10,8 @@ use wifair_core::{
     Ac, Class, Counters, Ecn, FiveTuple, FlowId, Packet, Rate, SackBlocks, StationId, TcpFlags, Time,
 };
 use wifair_queue::{
-    Count, DequeuedPacket, Direction, Exchange, Flows, FlowsSpec, Grant, Ledger, Link, Outcome, Reception,
-    TxQueue, TxQueueSpec, View,
+    Count, DequeuedPacket, Direction, Exchange, Flows, FlowsSpec, Grant, Ledger, Link, Outcome, PoliceAction,
+    Reception, TxQueue, TxQueueSpec, View,
 };
 
 use crate::given::{self, Schema, chance, one_of, repaired};
@@ -56,14 +56,20 @@ fn against_the_list(u: &mut Unstructured) -> Result<()> {
 }
 
 fn against_plain_lists(u: &mut Unstructured) -> Result<()> {
-    use plain::against::{Step, run};
-    let name = *one_of(u, &["codel", "fq-codel", "mac80211"]);
+    use plain::against::{Step, run, uplink};
+    let name = *one_of(u, &["codel", "fq-codel", "mac80211", "air-share"]);
     let signal = *one_of(u, &["drop", "mark", "mark-and-echo"]);
     let mut spec = json!({
-        "name": name, "signal": signal,
-        "target_ms": u.int_in_range(1..=20)?, "interval_ms": u.int_in_range(5..=60)?,
+        "name": name, "target_ms": u.int_in_range(1..=20)?, "interval_ms": u.int_in_range(5..=60)?,
     });
-    if name != "codel" {
+    if name == "air-share" {
+        spec["debt_ms"] = json!(u.int_in_range(1..=40)?);
+        spec["memory_ms"] = json!(u.int_in_range(20..=900)?);
+        spec["ack_filter_below_mbps"] = json!(one_of(u, &[0, 20, 100]));
+    } else {
+        spec["signal"] = json!(signal);
+    }
+    if name == "fq-codel" || name == "mac80211" {
         spec["ack_filter"] = json!(one_of(u, &["off", "conservative", "aggressive"]));
         spec["queues"] = json!(one_of(u, &[1, 65_536]));
         spec["quantum_bytes"] = json!(u.int_in_range(100..=3_000)?);
@@ -83,7 +89,11 @@ fn against_plain_lists(u: &mut Unstructured) -> Result<()> {
             0..=1 => Step::Data { connection, packets: u.int_in_range(1..=5)?, capable: u.arbitrary()? },
             2..=3 => Step::Ack { connection, more: u.int_in_range(0..=2)? * 1460, echo: chance(u, 25) },
             4..=6 => Step::Finish { airtime_us: u.int_in_range(100..=15_000)? },
-            7 => Step::Receive { station: connection % 4, airtime_us: u.int_in_range(100..=15_000)? },
+            7 => Step::Receive {
+                station: connection % 4,
+                airtime_us: u.int_in_range(100..=15_000)?,
+                packet: u.int_in_range(0..=uplink().len() - 1)?,
+            },
             8 => Step::Wait { ms: u.int_in_range(1..=255)? },
             9 => Step::Limit { packets: u.int_in_range(1..=40)? },
             10 => Step::Gather {
@@ -121,6 +131,8 @@ struct Watched {
     /// By class: what was kept out, and what went from the queue otherwise than to the MAC.
     refused: [Count; 3],
     removed: [Count; 3],
+    /// By class: what the scheme was asked about, what it marked and what it dropped of the packets from stations.
+    policed: [[Count; 3]; 3],
     in_service: Vec<DequeuedPacket>,
 }
 
@@ -152,6 +164,7 @@ fn any_port(u: &mut Unstructured) -> Result<()> {
         offered: BTreeMap::new(),
         refused: Default::default(),
         removed: Default::default(),
+        policed: Default::default(),
         in_service: vec![],
     };
     let result = watched.play(u);
@@ -314,7 +327,25 @@ impl Watched {
             let view = View { flows: &self.flows, links: &self.links };
             let reception = Reception { packet, flow, station, ac, airtime, overhead };
             self.port.receive(&reception, self.now, view);
+            if self.port.hooks().police {
+                let action = self.port.police(&reception, self.now, view);
+                self.police(packet, action);
+            }
         }
+    }
+
+    /// Counts what became of a packet from a station. What is not TCP data is only forwarded.
+    fn police(&mut self, packet: &Packet, action: PoliceAction) {
+        let counts = &mut self.policed[packet.class() as usize];
+        let one = Count { packets: 1, bytes: u64::from(packet.ip_bytes()) };
+        counts[0].add(&one);
+        match action {
+            PoliceAction::Forward => return,
+            PoliceAction::Mark => assert!(matches!(packet.ecn(), Ecn::Ect0 | Ecn::Ect1)),
+            PoliceAction::Drop => assert_eq!(packet.ecn(), Ecn::NotEct),
+        }
+        assert_eq!(packet.class(), Class::Data);
+        counts[if action == PoliceAction::Mark { 1 } else { 2 }].add(&one);
     }
 
     fn queue(&self) -> Vec<u32> {
@@ -356,6 +387,8 @@ impl Watched {
             let seen = |l: &Ledger| [l.offered, l.queued, l.in_service, l.delivered, l.lost_at_retry_limit];
             assert_eq!(seen(ledger), seen(&expected), "{:?}", Class::ALL[class]);
             naive::check_identities(ledger).unwrap();
+            let policed = [ledger.policed, ledger.police_marked, ledger.police_dropped];
+            assert_eq!(policed, self.policed[class], "{:?}", Class::ALL[class]);
             // An arrival may be admitted and evicted at once: then it is not refused.
             let sum = |counts: &[Count]| counts.iter().fold(Count::default(), |sum, c| plus(sum, *c));
             let out = sum(&[ledger.evicted, ledger.aqm_evicted, ledger.filtered]);

@@ -5,7 +5,7 @@ use crate::common;
 use crate::plain;
 
 use common::cases;
-use plain::against::{Step, run};
+use plain::against::{Step, run, uplink};
 use proptest::prelude::*;
 
 fn step() -> impl Strategy<Value = Step> {
@@ -19,7 +19,8 @@ fn step() -> impl Strategy<Value = Step> {
         6 => (0usize..4, 1usize..9, prop_oneof![Just(u32::MAX), 0u32..1_600])
             .prop_map(|(station, packets, max_bytes)| Step::Gather { station, packets, max_bytes }),
         12 => (100u64..15_000).prop_map(|airtime_us| Step::Finish { airtime_us }),
-        2 => (0usize..4, 100u64..15_000).prop_map(|(station, airtime_us)| Step::Receive { station, airtime_us }),
+        8 => (0usize..4, 100u64..15_000, 0..uplink().len())
+            .prop_map(|(station, airtime_us, packet)| Step::Receive { station, airtime_us, packet }),
         6 => (1u64..12).prop_map(|ms| Step::Wait { ms }),
         1 => (50u64..400).prop_map(|ms| Step::Wait { ms }),
         1 => (1u32..40).prop_map(|packets| Step::Limit { packets }),
@@ -56,11 +57,21 @@ fn spec() -> impl Strategy<Value = serde_json::Value> {
     )
 }
 
+fn air_share() -> impl Strategy<Value = serde_json::Value> {
+    let below = prop::sample::select(vec![0u32, 20, 100]);
+    (1u32..20, 1u32..40, 20u32..900, 5u32..60, below).prop_map(|(target, debt, memory, interval, below)| {
+        serde_json::json!({
+            "name": "air-share", "target_ms": target, "debt_ms": debt, "memory_ms": memory,
+            "interval_ms": interval, "ack_filter_below_mbps": below,
+        })
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(600)) })]
     #[test]
     fn agrees_with_plain_lists(
-        spec in spec(),
+        spec in prop_oneof![3 => spec(), 1 => air_share()],
         limit in prop_oneof![1u32..12, 30u32..90],
         shrink in prop::bool::weighted(0.3),
         steps in prop::collection::vec(step(), 1..300),

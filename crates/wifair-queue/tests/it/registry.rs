@@ -26,6 +26,7 @@ fn a_plan_is_read_with_defaults_and_written_in_full() {
     for (json, limit) in [
         (r#"{"scheme": {"name": "fq-codel"}}"#, 10_240),
         (r#"{"scheme": {"name": "mac80211"}}"#, 8_192),
+        (r#"{"scheme": {"name": "air-share"}}"#, 8_192),
         (r#"{"limit_packets": 50, "scheme": {"name": "mac80211"}}"#, 50),
     ] {
         assert_eq!(plan(json).unwrap().limit_packets, limit, "{json}");
@@ -103,6 +104,11 @@ const RANGES: &[(&str, &str, [f64; 2], [f64; 2])] = &[
     ("pie", "mark_up_to", [0.0, 1.0], [-0.1, 1.1]),
     ("mac80211", "airtime_quantum_us", [1.0, 1e6], [0.9, 1e6 + 1.0]),
     ("mac80211", "active_for_ms", [0.0, 1e6], [-0.1, 1e6 + 1.0]),
+    ("air-share", "target_ms", [0.001, 10_000.0], [0.0, 10_001.0]),
+    ("air-share", "debt_ms", [0.001, 10_000.0], [0.0, 10_001.0]),
+    ("air-share", "memory_ms", [0.001, 1e6], [0.0, 1e6 + 1.0]),
+    ("air-share", "interval_ms", [0.001, 100_000.0], [0.0, 100_001.0]),
+    ("air-share", "ack_filter_below_mbps", [0.0, 1e6], [-0.1, 1e6 + 1.0]),
 ];
 
 #[test]

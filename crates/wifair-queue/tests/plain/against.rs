@@ -3,14 +3,14 @@
 use std::sync::OnceLock;
 
 use proptest::prelude::*;
-use wifair_core::{Ac, Ecn, FlowId, Packet, Rate, StationId, TcpFlags, Time};
+use wifair_core::{Ac, Ecn, FiveTuple, FlowId, Packet, Rate, StationId, TcpFlags, Time, UDP};
 use wifair_queue::{
     DequeuedPacket, Exchange, Flows, FlowsSpec, Grant, Link, Outcome, Reception, SchemeSpec, TxQueue,
     TxQueueSpec, View,
 };
 
 use super::{Ns, Plain, Tally};
-use crate::common::{ack, data};
+use crate::common::{ack, data, upward};
 
 #[derive(Clone, Debug)]
 pub enum Step {
@@ -36,9 +36,11 @@ pub enum Step {
     Finish {
         airtime_us: u64,
     },
+    /// A number of [`uplink`] packets.
     Receive {
         station: usize,
         airtime_us: u64,
+        packet: usize,
     },
     Wait {
         ms: u64,
@@ -59,6 +61,27 @@ fn links() -> [Link; 4] {
     RATES_MBPS.map(|mbps| Link::new(Rate::from_mbps(mbps)))
 }
 
+/// Packets from a station: data without ECN, with it, with CE; an ACK, a datagram.
+pub fn uplink() -> [Packet; 5] {
+    let data = upward(data(9, 1));
+    let datagram = Packet::datagram(FiveTuple { protocol: UDP, ..data.tuple }, 1, 172, 46, Time::ZERO);
+    [data, data.with_ecn(Ecn::Ect0), data.with_ecn(Ecn::Ce), upward(ack(9, 1)), datagram]
+}
+
+/// The parameters of `mac80211` whose queues and turns `air-share` has, and its own.
+fn written(scheme: &SchemeSpec) -> serde_json::Value {
+    let own = serde_json::to_value(scheme).unwrap();
+    if own["name"] != "air-share" {
+        return own;
+    }
+    let base: SchemeSpec =
+        serde_json::from_str(r#"{"name": "mac80211", "ack_filter": "conservative"}"#).unwrap();
+    let mut whole = serde_json::to_value(base).unwrap();
+    let keys = own.as_object().unwrap().iter().filter(|(key, _)| *key != "name");
+    whole.as_object_mut().unwrap().extend(keys.map(|(key, value)| (key.clone(), value.clone())));
+    whole
+}
+
 /// By their serial numbers, which each packet has as its window.
 fn queue(port: &TxQueue) -> Vec<Packet> {
     let buffer = port.buffer();
@@ -75,6 +98,9 @@ fn tally(port: &TxQueue, now: Time) -> Tally {
         filtered: sum(|l| l.filtered.packets),
         ce: sum(|l| l.ce_marked.packets),
         ece: sum(|l| l.ece_marked.packets),
+        policed: sum(|l| l.policed.packets),
+        police_marked: sum(|l| l.police_marked.packets),
+        police_dropped: sum(|l| l.police_dropped.packets),
     }
 }
 
@@ -138,10 +164,10 @@ pub fn run(
     let buckets = if spec["queues"] == 1 { vec![0; 8] } else { buckets_in_order() };
     let scheme: SchemeSpec = serde_json::from_value(spec.clone()).unwrap();
     let port_spec = TxQueueSpec { limit_packets: limit, scheme, ..TxQueueSpec::default() };
-    let written = serde_json::to_value(&port_spec.scheme).unwrap();
+    let written = written(&port_spec.scheme);
     let mut port = TxQueue::new(&port_spec, 7, "ap");
     let mut plain = Plain::new(&written, limit as usize, buckets);
-    let filters = spec["ack_filter"].as_str().is_some_and(|filter| filter != "off");
+    let filters = written["ack_filter"].as_str().is_some_and(|filter| filter != "off");
     let flows = Flows::new(&FlowsSpec::default());
     let links = links();
     let view = View { flows: &flows, links: &links };
@@ -198,22 +224,26 @@ pub fn run(
                 plain.in_service -= 1;
                 plain.charge(departure.station.index(), airtime.as_ns(), true, now);
             }
-            Step::Receive { station, airtime_us } => {
-                let packet = data(9, 1);
-                let airtime = Time::from_us(airtime_us);
+            Step::Receive { station, airtime_us, packet } => {
+                let packet = &uplink()[packet];
+                let (airtime, overhead) = (Time::from_us(airtime_us), Time::ZERO);
+                let (flow, to) = (FlowId(9), StationId(station as u16));
                 // Of another category first, which is not this port's to charge.
                 for ac in [Ac::Voice, Ac::BestEffort] {
-                    let station = StationId(station as u16);
-                    let (flow, overhead) = (FlowId(9), Time::ZERO);
+                    let reception = Reception { packet, flow, station: to, ac, airtime, overhead };
                     if port.hooks().reception {
-                        port.receive(
-                            &Reception { packet: &packet, flow, station, ac, airtime, overhead },
-                            at,
-                            view,
-                        );
+                        port.receive(&reception, at, view);
                     }
                 }
                 plain.charge(station, airtime.as_ns(), false, now);
+                if port.hooks().police {
+                    let ac = Ac::BestEffort;
+                    let reception = Reception { packet, flow, station: to, ac, airtime, overhead };
+                    prop_assert_eq!(
+                        port.police(&reception, at, view),
+                        plain.police(station, packet, airtime.as_ns(), now)
+                    );
+                }
             }
             Step::Wait { ms } => now += ms * 1_000_000,
             Step::Limit { packets } if shrink => {
@@ -234,7 +264,7 @@ pub fn run(
                 at,
                 || view,
             );
-            plain.arrive(packet, connection, station, now);
+            plain.arrive(packet, connection, station, now, &RATES_MBPS);
         }
         prop_assert_eq!(queue(&port), plain.packets());
         prop_assert_eq!(tally(&port, at), plain.tally);
@@ -253,6 +283,7 @@ pub fn run(
         prop_assert_eq!(ledger.accepted.packets, left.iter().map(|count| count.packets).sum::<u64>());
         prop_assert_eq!(ledger.accepted.bytes, left.iter().map(|count| count.bytes).sum::<u64>());
         prop_assert_eq!(ledger.offered.packets, ledger.accepted.packets + ledger.tail_dropped.packets);
+        prop_assert_eq!(ledger.policed.packets, ledger.forwarded().packets + ledger.police_dropped.packets);
     }
     Ok(())
 }

@@ -1,11 +1,12 @@
-//! `codel`, `fq-codel` and `mac80211` over plain lists, written from RFC 8289, RFC 8290 and the kernel's description: loops
-//! where the schemes take steps, a scan for every question.
+//! `codel`, `fq-codel`, `mac80211` and `air-share` over plain lists, written from RFC 8289, RFC 8290, the kernel's description
+//! and the scheme's own: loops where the schemes take steps, a scan for every question.
 
 pub mod against;
 
 use std::collections::VecDeque;
 
 use wifair_core::{Class, Ecn, Packet, TcpFlags};
+use wifair_queue::PoliceAction;
 
 /// Nanoseconds.
 pub type Ns = u64;
@@ -55,6 +56,9 @@ struct Station {
     /// In ns.
     deficit: i64,
     active_at: Option<Ns>,
+    /// When each of its TCP data packets came since its debt was last acceptable, and whether it was a signal; with
+    /// `air-share`.
+    in_debt: Vec<(Ns, bool)>,
 }
 
 /// What was lost, filtered and marked.
@@ -66,6 +70,19 @@ pub struct Tally {
     pub filtered: u64,
     pub ce: u64,
     pub ece: u64,
+    pub policed: u64,
+    pub police_marked: u64,
+    pub police_dropped: u64,
+}
+
+/// Airtime that a station has used, whether it waited for a turn then, and how many others did.
+#[derive(Clone, Copy)]
+struct Use {
+    station: usize,
+    airtime: Ns,
+    at: Ns,
+    waits: bool,
+    others: u64,
 }
 
 pub struct Plain {
@@ -79,6 +96,7 @@ pub struct Plain {
     /// mac80211's stations in their turn.
     active: VecDeque<usize>,
     last_ack: [Option<u32>; 16],
+    uses: Vec<Use>,
     pub tally: Tally,
 }
 
@@ -94,6 +112,7 @@ impl Plain {
             stations: vec![Station { deficit: quantum as i64, ..Station::default() }; 4],
             active: VecDeque::new(),
             last_ack: [None; 16],
+            uses: vec![],
             tally: Tally::default(),
             spec: spec.clone(),
         }
@@ -153,8 +172,8 @@ impl Plain {
         (longest, count.min(queued), count > queued)
     }
 
-    /// An arrival.
-    pub fn arrive(&mut self, packet: Packet, connection: usize, station: usize, now: Ns) {
+    /// An arrival. `rates` in Mbps, by station.
+    pub fn arrive(&mut self, packet: Packet, connection: usize, station: usize, now: Ns, rates: &[f64]) {
         if self.len() == 0 && self.in_service == 0 {
             self.rest();
         }
@@ -169,7 +188,9 @@ impl Plain {
                 return;
             }
         } else {
-            self.thin(&item, id);
+            if self.spec["ack_filter_below_mbps"].as_f64().is_none_or(|below| rates[station] < below) {
+                self.thin(&item, id);
+            }
             let limit_bytes = self.number("limit_bytes") as u64;
             let bytes = u64::from(packet.ip_bytes());
             while self.len() >= self.limit
@@ -522,6 +543,7 @@ impl Plain {
         if !self.is("mac80211") {
             return;
         }
+        self.note_use(station, time, now);
         let listed = self.active.contains(&station);
         let row = &mut self.stations[station];
         let active_for = (self.spec["active_for_ms"].as_f64().unwrap() * MS) as Ns;
@@ -532,6 +554,64 @@ impl Plain {
         if sent && row.deficit < 0 && !listed {
             self.active.push_back(station);
         }
+    }
+
+    fn note_use(&mut self, station: usize, airtime: Ns, at: Ns) {
+        let waits = self.active.contains(&station);
+        let others = self.active.iter().filter(|other| **other != station).count() as u64;
+        self.uses.push(Use { station, airtime, at, waits, others });
+    }
+
+    /// What a station owes under `air-share`, from all that was ever used.
+    fn debt(&mut self, station: usize, now: Ns) -> Ns {
+        self.note_use(station, 0, now);
+        let memory = self.number("memory_ms") * MS;
+        let (mut owed, mut paid, mut last) = (0, 0, 0);
+        for one in &self.uses {
+            if one.station == station {
+                let faded = ((one.at - last) as f64 / memory).min(1.0);
+                owed = ((owed - paid.min(owed)) as f64 * (1.0 - faded)) as Ns;
+                owed = if one.others > 0 { owed + one.airtime } else { 0 };
+                (paid, last) = (0, one.at);
+            }
+            if one.waits {
+                paid += one.airtime / (one.others + 1);
+            }
+        }
+        owed
+    }
+
+    /// What becomes of a packet from a station under `air-share`: the n-th signal comes an interval divided by the root of n -
+    /// 1 after the one before, and the first an interval after the first packet that found the debt too high. Debts are as they
+    /// were before the packet's `airtime`.
+    pub fn police(&mut self, station: usize, packet: &Packet, airtime: Ns, now: Ns) -> PoliceAction {
+        self.tally.policed += 1;
+        if packet.class() != Class::Data {
+            return PoliceAction::Forward;
+        }
+        let [debt, interval] = ["debt_ms", "interval_ms"].map(|key| self.number(key) * MS);
+        let before = self.debt(station, now).saturating_sub(airtime);
+        let in_debt = &mut self.stations[station].in_debt;
+        if before < debt as Ns {
+            in_debt.clear();
+            return PoliceAction::Forward;
+        }
+        let signals: Vec<Ns> = in_debt.iter().filter(|(_, signal)| *signal).map(|(at, _)| *at).collect();
+        let due = match (in_debt.first(), signals.last()) {
+            (None, _) => now + interval as Ns,
+            (Some((first, _)), None) => first + interval as Ns,
+            (_, Some(last)) => last + (interval / (signals.len() as f64).sqrt()) as Ns,
+        };
+        in_debt.push((now, now >= due));
+        if now < due {
+            return PoliceAction::Forward;
+        }
+        if packet.ecn() == Ecn::NotEct {
+            self.tally.police_dropped += 1;
+            return PoliceAction::Drop;
+        }
+        self.tally.police_marked += u64::from(packet.ecn() != Ecn::Ce);
+        if packet.ecn() == Ecn::Ce { PoliceAction::Forward } else { PoliceAction::Mark }
     }
 }
 

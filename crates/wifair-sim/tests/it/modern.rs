@@ -28,7 +28,7 @@ fn bss(n_up: usize, n_down: usize, scheme: &str, duration_s: f64) -> Value {
 /// Ten equal downlink flows: none under 90 % of its share, by hosts with and without ECN.
 #[test]
 fn equal_downlink_flows_get_equal_shares() {
-    for scheme in ["fq-codel", "mac80211"] {
+    for scheme in ["fq-codel", "mac80211", "air-share"] {
         for ecn in [false, true] {
             let mut plan = bss(0, 10, scheme, 40.0);
             for flow in plan["flows"].as_array_mut().unwrap() {
@@ -78,6 +78,43 @@ fn stations_of_different_rates_get_equal_airtime() {
     assert!(off(&usual, "802.11g", &[6.0, 12.0, 24.0, 54.0], true) < 0.05);
     for scheme in ["droptail", "fq-codel"] {
         assert!(off(&json!({"name": scheme}), "802.11g", &[6.0, 12.0, 24.0, 54.0], true) > 0.5);
+    }
+}
+
+/// Five uploads and five downloads: air-share signals congestion to uploads alone, by the mark that their transport bears, or
+/// else by drops; downloads get at least twice as much of an upload's goodput as under mac80211.
+#[test]
+fn uploads_get_signals_under_air_share() {
+    let of = |scheme: &str, ecn: bool| {
+        let mut plan = bss(5, 5, scheme, 30.0);
+        for flow in plan["flows"].as_array_mut().unwrap() {
+            flow["tcp"]["ecn"] = json!(ecn);
+        }
+        let record = record(&plan, 1);
+        let goodput = |way: &str| -> f64 {
+            let flows = record.flows.iter().filter(|flow| flow.label.starts_with(way));
+            flows.map(|flow| flow.goodput_mbps).sum()
+        };
+        let policed = |of: fn(&wifair_sim::QueueRow) -> u64| -> u64 {
+            record.queues.iter().filter(|row| row.node == "ap" && row.class == "data").map(of).sum()
+        };
+        let counts = [
+            policed(|row| row.policed_packets),
+            policed(|row| row.police_marked_packets),
+            policed(|row| row.police_dropped_packets),
+        ];
+        println!("{scheme}, ecn {ecn}: down/up {:.3}, policed {counts:?}", goodput("down") / goodput("up"));
+        (goodput("down") / goodput("up"), goodput("down") + goodput("up"), counts)
+    };
+    for ecn in [false, true] {
+        let (before, total_before, [asked, ..]) = of("mac80211", ecn);
+        let (ratio, total, [policed, marked, dropped]) = of("air-share", ecn);
+        assert_eq!(asked, 0);
+        assert!(ratio > 2.0 * before, "{ratio} for {before}");
+        assert!(total > 0.9 * total_before, "{total} for {total_before} Mbps");
+        let (signals, others) = if ecn { (marked, dropped) } else { (dropped, marked) };
+        assert!(signals > 20 && signals < policed / 20, "{signals} of {policed}");
+        assert!(others <= signals / 10, "{others} of the other kind, {signals}");
     }
 }
 
