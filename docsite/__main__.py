@@ -44,7 +44,7 @@ GUIDES = (
     "adding",
 )
 CONCEPTS = ("concepts", "scope")
-MODELS = ("medium", "rates", "tcp", "traffic", "modern-ap", "architecture")
+MODELS = ("medium", "rates", "tcp", "traffic", "modern-ap", "air-share", "architecture")
 QUALITY = (
     "quality",
     "validation",
