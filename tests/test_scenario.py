@@ -110,7 +110,7 @@ def test_from_802_11n_on_a_scenario_has_edca() -> None:
     assert Scenario(phy={"name": "802.11g"}, flows=[UP]).plan()["bss"]["mac"]["edca"] is None
     cell = Scenario(phy={"name": "802.11n"}, ap={"hardware": "ath9k"}, flows=[UP]).plan()["bss"]
     assert cell["mac"]["edca"]["parameter_set"] == "802.11"
-    assert cell["ap"]["hardware"] == {"name": "ath9k", "aggregates": 2, "max_ppdu_us": 4000.0}
+    assert cell["ap"]["hardware"] == {"name": "ath9k", "aggregates": 2, "max_ppdu_us": 4096.0}
     tables = Scenario(phy={"name": "802.11n"}, flows=[UP], run={"warmup_s": 0.0, "duration_s": 0.3}).run(1).stations
     assert tables["mpdus"].sum() > 2 * tables["ppdus"].sum() > 0
 

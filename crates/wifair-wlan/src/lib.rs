@@ -55,7 +55,10 @@ pub use phy::{
     Band, BandKeys, BssKeys, Coding, ErpProtection, Format, LinkKeys, MAX_PPDU_DURATION, Mode, Modes, OnAir,
     PhySpec, Preamble, ProtectionKeys, RateIndex, StationPhy, dsss, eht, erp, he, ht, ofdm, vht,
 };
-pub use rate::{Choice, Feedback, RateAdaptation, RateSpec, Start, aarf, arf, fixed, ideal, minstrel_ht};
+pub use rate::{
+    ChainOutcome, ChainSegment, Choice, Feedback, RateAdaptation, RateSpec, RetryChains, Start, aarf, arf,
+    fixed, ideal, minstrel_ht,
+};
 pub use records::{BeaconUsage, BssSnapshot, ChannelTime, ChannelTimes, StationUsage, Usage};
 pub use spec::{ApSpec, BssSpec, CategoryTxQueueSpec, MAX_STATIONS, StationChange, StationSpec};
 pub use transmission::{AirFrame, Beacon, Decoded, FrameKind, SentPpdu, TransmissionOutcome};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wifair_core::{Rate, StationId, Time};
 
-use crate::phy::{Modes, OnAir};
+use crate::phy::{Modes, OnAir, RateIndex};
 use crate::rate::RateAdaptation;
 use crate::records::Usage;
 
@@ -75,6 +75,15 @@ impl StationModes {
     /// Creates the modes; `of_station` has each station's index into `kinds`.
     pub(crate) fn new(kinds: Vec<Modes>, of_station: Vec<u16>) -> StationModes {
         StationModes { kinds, of_station }
+    }
+
+    /// A mode of a station's links, after an RTS whatever the length if `rts`.
+    pub(crate) fn on_air(&self, station: StationId, mode: RateIndex, rts: bool) -> Arc<OnAir> {
+        let modes = self.of(station);
+        match rts {
+            false => modes.shared(mode),
+            true => Arc::new(modes.on_air(mode).after_rts()),
+        }
     }
 
     pub(crate) fn of(&self, station: StationId) -> &Modes {

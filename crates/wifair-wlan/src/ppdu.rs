@@ -14,6 +14,8 @@ pub(crate) struct Ppdu {
     /// Whether RTS and CTS precede it, unless it follows another in its TXOP.
     pub with_rts: bool,
     pub psdu_bytes: u32,
+    /// Minimum distance between the starts of two subframes of an A-MPDU.
+    pub spacing_bytes: u32,
     /// Number of MPDUs; 0 for a Block Ack Request.
     pub mpdus: u32,
     /// Airtime of the PPDU, including a CTS-to-self.
@@ -31,6 +33,7 @@ impl Ppdu {
             control: on_air.control,
             with_rts: psdu_bytes > on_air.rts_threshold,
             psdu_bytes,
+            spacing_bytes: 0,
             mpdus,
             airtime: on_air.duration(psdu_bytes),
             response,
@@ -50,6 +53,7 @@ impl Ppdu {
             control: 0,
             with_rts: false,
             psdu_bytes: 0,
+            spacing_bytes: 0,
             mpdus: 0,
             airtime: Time::ZERO,
             response: Time::ZERO,

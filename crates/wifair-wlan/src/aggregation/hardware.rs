@@ -40,15 +40,16 @@ pub struct IdealSpec {}
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ath9kSpec {
-    /// Length of the hardware queue of an access category in PPDUs, 1 to 64 (ATH_AGGR_MIN_QDEPTH).
+    /// Length of the hardware queue of an access category in PPDUs, 1 to 64 (ATH_AGGR_MIN_QDEPTH). Samples of the
+    /// rate adaptation and Block Ack Requests do not count.
     pub aggregates: u32,
-    /// Longest PPDU in µs, 100 to 5484. The driver's table of frame lengths is for 4 ms.
+    /// Longest PPDU in µs, in each mode of its retry chain, 100 to 5484 (ath_update_max_aggr_framelen).
     pub max_ppdu_us: f64,
 }
 
 impl Default for Ath9kSpec {
     fn default() -> Ath9kSpec {
-        Ath9kSpec { aggregates: 2, max_ppdu_us: 4_000.0 }
+        Ath9kSpec { aggregates: 2, max_ppdu_us: 4_096.0 }
     }
 }
 
@@ -101,7 +102,12 @@ pub(crate) struct Hardware {
     /// Number of PPDUs formed ahead of access; 0: they are formed when they are sent.
     pub ahead: usize,
     pub max_ppdu: Time,
+    /// Whether a PPDU has at most half a window of MPDUs.
+    halves_window: bool,
     pub feed: Feed,
+    /// Tries of a PPDU, and attempts of an MPDU, unless `mac.aggregation` has the key.
+    pub tries: u32,
+    pub max_attempts: Option<u32>,
 }
 
 /// When packets leave the port.
@@ -144,13 +150,29 @@ pub(crate) enum Occasion {
 const ETHERNET_BYTES: u32 = 14;
 const QOS_DATA_BYTES: u32 = 26 + 8;
 
+/// With ath9k: `max_rate_tries`; one attempt and ATH_MAX_SW_RETRIES.
+const ATH9K_TRIES: u32 = 10;
+const ATH9K_MAX_ATTEMPTS: u32 = 1 + 30;
+
 impl Hardware {
     /// The hardware of stations.
-    pub const IDEAL: Hardware = Hardware { ahead: 0, max_ppdu: Time::MAX, feed: Feed::OnDemand };
+    pub const IDEAL: Hardware = Hardware {
+        ahead: 0,
+        max_ppdu: Time::MAX,
+        halves_window: false,
+        feed: Feed::OnDemand,
+        tries: 1,
+        max_attempts: None,
+    };
 
     /// Whether packets leave the port ahead of access, unlike with `ideal`.
     pub fn prefetches(&self) -> bool {
         self.ahead > 0 || self.feed != Feed::OnDemand
+    }
+
+    /// Most MPDUs of a PPDU over a link with that window.
+    pub fn max_mpdus(&self, window: u32) -> u32 {
+        if self.halves_window { (window / 2).max(1) } else { window }
     }
 }
 
@@ -176,7 +198,10 @@ impl HardwareSpec {
             HardwareSpec::Ath9k(spec) => Ok(Hardware {
                 ahead: check::integer(path, "aggregates", spec.aggregates, 1..=64, "PPDUs")? as usize,
                 max_ppdu: us("max_ppdu_us", spec.max_ppdu_us, 100.0..=5_484.0)?,
+                halves_window: true,
                 feed,
+                tries: ATH9K_TRIES,
+                max_attempts: Some(ATH9K_MAX_ATTEMPTS),
             }),
             HardwareSpec::Firmware(_) | HardwareSpec::Ath10k(_) if driver_queue.is_some() => {
                 let allowed = "gather or head-run with ap.hardware = \"firmware\" or \"ath10k\", which have queues by \

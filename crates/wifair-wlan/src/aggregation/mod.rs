@@ -11,6 +11,7 @@ mod originator;
 mod psdu;
 mod recipient;
 mod spec;
+mod tries;
 
 use std::collections::VecDeque;
 
@@ -25,8 +26,9 @@ pub(crate) use originator::{Formed, LinkQueueEntry, Mpdu, Originator};
 use psdu::Shares;
 pub(crate) use psdu::{Limits, Psdu};
 pub(crate) use recipient::Recipient;
-pub(crate) use spec::AggregationRules;
+pub(crate) use spec::{AggregationRules, Attempts};
 pub use spec::{AggregationSpec, Fill, MpduDelivery, Requests};
+pub(crate) use tries::{Tries, TriesInService};
 
 use crate::node::{EdcafId, LinkId, Numbering};
 use crate::ppdu::Ppdu;
@@ -129,13 +131,24 @@ struct Arriving {
     airtimes: Shares,
 }
 
-/// A PPDU, or a Block Ack Request, in a hardware queue.
-#[derive(Clone, Copy, Debug)]
+/// A formed PPDU, or a Block Ack Request.
+#[derive(Debug)]
 pub(crate) struct QueuedPpdu {
     pub link: LinkId,
     /// Its number within the link.
     pub number: u32,
     pub ppdu: Ppdu,
+    /// Its tries, if it has several and is not in service.
+    pub tries: Option<Tries>,
+    /// Whether it samples a mode.
+    pub samples: bool,
+}
+
+impl QueuedPpdu {
+    /// Whether it counts towards the length of a hardware queue.
+    pub fn counts(&self) -> bool {
+        !self.samples && !self.ppdu.is_request()
+    }
 }
 
 /// Packets in a row in a link queue, passed on by its recipient.
@@ -163,6 +176,8 @@ pub(crate) struct Aggregation {
     pub backlog: Backlog,
     /// By the AP's channel access functions: the formed PPDUs, with the one in service at the head.
     pub built: [VecDeque<QueuedPpdu>; 4],
+    /// By channel access function.
+    pub tries: Vec<TriesInService>,
     /// The PPDU on the air, if its MPDUs are received one by one.
     arriving: Option<Arriving>,
     /// Packets that recipients have passed on and that have not been taken yet, with their links and ranks.
@@ -196,6 +211,7 @@ impl Aggregation {
             hardware,
             backlog: Backlog::new(if hardware.prefetches() { links.len() / 2 } else { 0 }),
             built: Default::default(),
+            tries: (0..functions).map(|_| TriesInService::default()).collect(),
             arriving: None,
             passed: VecDeque::new(),
             run: Run { link: LinkId::at(0), rank: 0, next: 0, end: 0, airtimes: Shares::of(0, 0) },
@@ -212,6 +228,17 @@ impl Aggregation {
     /// The layer below the port of a channel access function.
     pub fn hardware_of(&self, function: EdcafId) -> &Hardware {
         if Numbering::EDCA.node(function).is_ap() { &self.hardware } else { &Hardware::IDEAL }
+    }
+
+    /// The limits of attempts of a channel access function.
+    pub fn attempts_of(&self, function: EdcafId) -> Attempts {
+        self.rules.attempts(self.hardware_of(function))
+    }
+
+    /// Whether the hardware queue of a channel access function has room for another PPDU.
+    pub fn has_room_ahead(&self, function: EdcafId) -> bool {
+        let built = &self.built[function.index()];
+        built.iter().filter(|built| built.counts()).count() < self.hardware.ahead
     }
 
     fn index(link: LinkId, rank: usize) -> usize {
@@ -416,7 +443,6 @@ mod tests {
     use wifair_queue::{DequeuedPacket, Flows, FlowsSpec, Grant, TxQueue, TxQueueSpec, View};
 
     use super::*;
-    use spec::Attempts;
 
     /// Both ends of an agreement, the port above, and what has come of it.
     struct Side {
@@ -427,7 +453,7 @@ mod tests {
         is_general: bool,
     }
 
-    const MAX: Attempts = Attempts { mpdu: 3, request: 2, requests: Requests::Missed };
+    const MAX: Attempts = Attempts { mpdu: 3, tries: 1, request: 2, requests: Requests::Missed };
 
     impl Side {
         fn new(is_general: bool, amsdu: Amsdu) -> Side {
@@ -490,8 +516,10 @@ mod tests {
                 }
             }
             if reaches && fate > 3 {
-                finished
-                    .push(format!("{:?}", agreement.originator.transmitted(true, &MAX).collect::<Vec<_>>()));
+                finished.push(format!(
+                    "{:?}",
+                    agreement.originator.transmitted(true, true, &MAX).collect::<Vec<_>>()
+                ));
                 let ordinary =
                     |departure: &DequeuedPacket| finished.push(format!("done {}", departure.packet.seq));
                 if is_watched || !agreement.originator.acknowledge_ordinary(ordinary) {
@@ -504,8 +532,10 @@ mod tests {
                 }
             } else {
                 agreement.originator.fail(Time::from_us(9));
-                finished
-                    .push(format!("{:?}", agreement.originator.transmitted(false, &MAX).collect::<Vec<_>>()));
+                finished.push(format!(
+                    "{:?}",
+                    agreement.originator.transmitted(false, true, &MAX).collect::<Vec<_>>()
+                ));
             }
             let all = agreement.originator.is_exhausted(&MAX);
             agreement.originator.give_up(&MAX, |mpdu, settled| {

@@ -23,8 +23,10 @@ pub(crate) struct Mpdu {
     pub pending: Time,
     /// What it adds to the length of its MPDU, which has no delimiter here.
     pub bytes: u32,
-    /// Number of PPDUs that contained it and did not get it acknowledged.
+    /// Number of transmissions that contained it and did not get it acknowledged.
     failures: u32,
+    /// How many of them came before the last PPDU that contains it.
+    failures_before: u32,
     /// Whether its receiver decodes it from the PPDU on the air.
     decoded: bool,
     /// Whether its receiver has decoded it, from this PPDU or an earlier one.
@@ -142,10 +144,15 @@ impl Mpdu {
         (self.sequence, self.bytes) = (*next_sequence - 1, bytes);
     }
 
-    /// Number of PPDUs that contained it, once it leaves the link queue: all have failed but the one that got it acknowledged,
-    /// if it is in that.
+    /// Number of transmissions that contained it, once it leaves the link queue: all have failed but the one that got it
+    /// acknowledged, if it is in that.
     pub fn attempts(&self) -> u32 {
         self.failures + u32::from(self.ppdu != NONE)
+    }
+
+    /// Whether it is given up: a PPDU has ended without its acknowledgement, and the limit had been reached but for that PPDU.
+    fn is_exhausted(&self, max: &Attempts) -> bool {
+        self.failures > self.failures_before && self.failures_before + 1 >= max.mpdu
     }
 
     /// Whether it is in the MPDU of the packet before it.
@@ -209,8 +216,7 @@ impl Originator {
     /// Whether anything can be sent: a packet that is in no PPDU and within the window.
     pub fn is_pending(&self) -> bool {
         let free = || self.queue.iter().find(|mpdu| mpdu.ppdu == NONE);
-        self.owes_request && !self.request_formed
-            || free().is_some_and(|mpdu| mpdu.sequence < self.window_start() + self.window)
+        self.forms_request() || free().is_some_and(|mpdu| mpdu.sequence < self.window_start() + self.window)
     }
 
     /// Whether no further packet may be sent before one is acknowledged or given up.
@@ -284,6 +290,11 @@ impl Originator {
         mpdu.pending = pending;
     }
 
+    /// Whether what is formed next is a Block Ack Request.
+    pub fn forms_request(&self) -> bool {
+        self.owes_request && !self.request_formed
+    }
+
     /// Length of what would be sent first: only the head, or a Block Ack Request (`None`).
     pub fn head_bytes(&self) -> Option<u32> {
         if self.owes_request {
@@ -301,7 +312,7 @@ impl Originator {
         now: Time,
         mut take: impl FnMut(u32) -> Option<DequeuedPacket>,
     ) -> Formed {
-        if self.owes_request && !self.request_formed {
+        if self.forms_request() {
             self.request_formed = true;
             return Formed { ppdu: REQUEST, psdu: None };
         }
@@ -325,7 +336,9 @@ impl Originator {
             }
             psdu = with;
             grown.add(next - first, bytes);
-            self.queue.range_mut(first..next).for_each(|mpdu| mpdu.ppdu = ppdu);
+            for mpdu in self.queue.range_mut(first..next) {
+                (mpdu.ppdu, mpdu.failures_before) = (ppdu, mpdu.failures);
+            }
         }
         loop {
             let mut room = 0;
@@ -637,8 +650,14 @@ impl Originator {
         self.ordinary &= self.is_request();
     }
 
-    /// The packets of the PPDU, which has been transmitted, and their outcomes, if a response to it `is_decoded` or not.
-    pub fn transmitted(&self, is_decoded: bool, max: &Attempts) -> impl Iterator<Item = TransmittedMpdu<'_>> {
+    /// The packets of the PPDU, which has been transmitted, and their outcomes, if a response to it `is_decoded` or not, and
+    /// another try follows or the PPDU ends with it.
+    pub fn transmitted(
+        &self,
+        is_decoded: bool,
+        ends: bool,
+        max: &Attempts,
+    ) -> impl Iterator<Item = TransmittedMpdu<'_>> {
         let (mut shares, last) = (self.sent.shares(), u32::from(!self.sent.has_failed));
         self.formed().map(move |mpdu| {
             let AirtimeShare { airtime, overhead, .. } = shares(mpdu.bytes);
@@ -650,7 +669,7 @@ impl Originator {
                 sequence: Some((mpdu.sequence % 4_096) as u16),
                 outcome: match () {
                     () if is_decoded && (mpdu.decoded || mpdu.received) => MpduOutcome::Delivered,
-                    () if attempts >= max.mpdu => MpduOutcome::GivenUp,
+                    () if ends && mpdu.failures_before + 1 >= max.mpdu => MpduOutcome::GivenUp,
                     () => MpduOutcome::ToRetry,
                 },
                 attempts,
@@ -689,12 +708,12 @@ impl Originator {
 
     /// Whether [`Originator::give_up`] would do anything.
     pub fn has_exhausted(&self, max: &Attempts) -> bool {
-        self.request_failures >= max.request || self.queue.iter().any(|mpdu| mpdu.failures >= max.mpdu)
+        self.request_failures >= max.request || self.queue.iter().any(|mpdu| mpdu.is_exhausted(max))
     }
 
     /// Whether [`Originator::give_up`] would leave nothing to send.
     pub fn is_exhausted(&self, max: &Attempts) -> bool {
-        let exhausted = self.queue.iter().all(|mpdu| mpdu.failures >= max.mpdu);
+        let exhausted = self.queue.iter().all(|mpdu| mpdu.is_exhausted(max));
         let request = max.requests == Requests::Never || self.queue.is_empty();
         let owes_request = self.owes_request && self.request_failures < max.request;
         exhausted && request && !owes_request && !self.misses_block_ack()
@@ -712,7 +731,7 @@ impl Originator {
         let Originator { queue, accounts, .. } = self;
         let before = queue.len();
         queue.retain(|mpdu| {
-            let is_exhausted = mpdu.failures >= max.mpdu;
+            let is_exhausted = mpdu.is_exhausted(max);
             if is_exhausted {
                 done(mpdu, &accounts.close(mpdu.account));
             }
@@ -736,6 +755,7 @@ fn enter(queue: &mut VecDeque<Mpdu>, departure: DequeuedPacket, ppdu: u32, now: 
         bytes: 0,
         is_joined: false,
         failures: 0,
+        failures_before: 0,
         decoded: true, // unless the channel says otherwise
         received: false,
         taken: false,

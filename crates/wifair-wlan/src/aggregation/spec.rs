@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{SpecError, Time};
 
 use super::amsdu::Amsdu;
+use super::hardware::Hardware;
 use crate::check;
 use crate::phy::timing::BssTiming;
 use crate::phy::{Band, Format, PhySpec};
@@ -68,8 +69,12 @@ pub struct AggregationSpec {
     pub max_amsdu_bytes: u32,
     /// Minimum MPDU start spacing in µs (10.12.3): 0, 0.25, 0.5, 1, 2, 4, 8 or 16.
     pub min_mpdu_spacing_us: f64,
-    /// Attempts of an MPDU after which it is dropped. Without the key, `mac.retry_limit_short`.
+    /// Attempts of an MPDU after which it is dropped; the tries of the last PPDU that contains it count as one.
+    /// Without the key, `mac.retry_limit_short`; with ath9k, 31 at the access point (ATH_MAX_SW_RETRIES).
     pub max_attempts: Option<u32>,
+    /// How often a PPDU is sent, as it was formed, before its MPDUs may join another, 1 to 100. From 2 on
+    /// `minstrel-ht` says itself how often in which mode. Without the key, 1; with ath9k, 10 at the access point.
+    pub tries: Option<u32>,
     /// Reorder timeout in ms: how long an MPDU received out of order waits for those before it. Linux has
     /// 100.
     pub reorder_timeout_ms: f64,
@@ -97,6 +102,7 @@ impl Default for AggregationSpec {
             max_amsdu_bytes: 0,
             min_mpdu_spacing_us: 0.0,
             max_attempts: None,
+            tries: None,
             reorder_timeout_ms: 100.0,
             bar: Requests::default(),
             delivery: MpduDelivery::default(),
@@ -118,7 +124,10 @@ const DRIVER_QUEUE_PACKETS: u32 = 123;
 /// Limits of attempts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attempts {
+    /// Of an MPDU, where the tries of its last PPDU count as one.
     pub mpdu: u32,
+    /// Tries of a PPDU.
+    pub tries: u32,
     pub request: u32,
     /// When a Block Ack Request is sent.
     pub requests: Requests,
@@ -133,7 +142,10 @@ pub(crate) struct AggregationRules {
     pub max_mpdus: u32,
     pub spacing: Time,
     amsdu: Amsdu,
-    pub attempts: Attempts,
+    max_attempts: Option<u32>,
+    tries: Option<u32>,
+    retry_limit: u32,
+    requests: Requests,
     pub reorder_timeout: Time,
     pub delivery: MpduDelivery,
     pub fill: Fill,
@@ -145,6 +157,16 @@ impl AggregationRules {
     /// The A-MSDUs of a link whose older end has PPDUs of `format`.
     pub(crate) fn amsdu_of(&self, format: Format, band: Band) -> Amsdu {
         self.amsdu.of(format, band, self.max_mpdus > 1)
+    }
+
+    /// The limits of attempts above some hardware.
+    pub(crate) fn attempts(&self, hardware: &Hardware) -> Attempts {
+        Attempts {
+            mpdu: self.max_attempts.or(hardware.max_attempts).unwrap_or(self.retry_limit),
+            tries: self.tries.unwrap_or(hardware.tries),
+            request: self.retry_limit,
+            requests: self.requests,
+        }
     }
 }
 
@@ -160,9 +182,11 @@ impl AggregationSpec {
         timing: &BssTiming,
         path: &str,
     ) -> Result<AggregationRules, SpecError> {
-        let given = |key, value: Option<u32>, default, range, unit| match value {
-            Some(value) => check::integer(path, key, value, range, unit),
-            None => Ok(default),
+        let checked = |key, value: Option<u32>, range, unit| {
+            value.map(|value| check::integer(path, key, value, range, unit)).transpose()
+        };
+        let given = |key, value, default, range, unit| {
+            Ok::<u32, SpecError>(checked(key, value, range, unit)?.unwrap_or(default))
         };
         if !SPACINGS_US.contains(&self.min_mpdu_spacing_us) {
             let key = format!("{path}.min_mpdu_spacing_us");
@@ -187,11 +211,10 @@ impl AggregationSpec {
             max_mpdus: given("max_mpdus", self.max_mpdus, u32::MAX, 1..=1_024, "MPDUs")?,
             amsdu: self.amsdu(phy, timing, path)?,
             spacing: Time::from_ns((self.min_mpdu_spacing_us * 1e3) as u64),
-            attempts: Attempts {
-                mpdu: given("max_attempts", self.max_attempts, retry_limit, 1..=1_000_000, "attempts")?,
-                request: retry_limit,
-                requests: self.bar,
-            },
+            max_attempts: checked("max_attempts", self.max_attempts, 1..=1_000_000, "attempts")?,
+            tries: checked("tries", self.tries, 1..=100, "tries")?,
+            retry_limit,
+            requests: self.bar,
             reorder_timeout: Time::from_secs_f64(timeout_ms * 1e-3),
             delivery: self.delivery,
             fill: self.fill,

@@ -93,8 +93,9 @@ impl Bss {
         if let Some(Agreement { originator, window, .. }) = self.exchanges.nodes.agreement(link, ac) {
             let rules = self.exchanges.nodes.aggregation_rules();
             let limits = Limits {
-                max_mpdus: rules.max_mpdus.min(*window),
+                max_mpdus: rules.max_mpdus.min(self.exchanges.nodes.hardware(sender).max_mpdus(*window)),
                 max_psdu_bytes: self.exchanges.max_psdu_bytes(
+                    on_air,
                     sender,
                     link,
                     txop.map(|(left, _)| left),
@@ -107,7 +108,7 @@ impl Bss {
             let (psdu, count) = Psdu::full(ip_bytes, &limits, &originator.amsdu());
             (psdu_bytes, packets) = (psdu.bytes(on_air.mode.format.has_s_mpdus()), count);
             if psdu.mpdus() > 1 {
-                response = self.exchanges.block_ack(sender, link);
+                response = self.exchanges.block_ack(on_air, sender, link);
             }
         }
         let has_rts = !follows && psdu_bytes > on_air.rts_threshold;

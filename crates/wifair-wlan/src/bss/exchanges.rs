@@ -2,16 +2,15 @@
 //! of it.
 //!
 //! A transmission is the same for a single frame, an A-MPDU and a Block Ack Request ([`Ppdu`]): `start`, `transmit`, `deliver`
-//! and `end` if it succeeds. `failure` has collisions, failures and retry limits, `ppdu` the content of PPDUs, `metering` what
-//! is counted for schemes that use channel times, and what the AP reads of queue sizes. `field` does all of this where the
-//! nodes do not all hear each other.
+//! and `end` if it succeeds. `failure` has collisions, failures and retry limits, `ppdu` the content of PPDUs, `tries` how they
+//! are sent again, `metering` what is counted for schemes that use channel times, and what the AP reads of queue sizes. `field`
+//! does all of this where the nodes do not all hear each other.
 
 mod failure;
 pub(super) mod field;
 mod metering;
 mod ppdu;
-
-use std::sync::Arc;
+mod tries;
 
 use wifair_core::{Ac, Packet, Time};
 use wifair_queue::{Direction, MpduOutcome, Outcome};
@@ -331,13 +330,9 @@ impl Exchanges {
     /// The next attempt of `link` has another mode, if it is another. Says so if the link has another rate.
     pub(crate) fn set_rate(&mut self, link: LinkId, choice: Choice, now: Time) {
         let row = &mut self.links[link.index()];
-        let modes = self.modes.of(link.station());
-        row.on_air = match choice.rts {
-            false => modes.shared(choice.next),
-            true => Arc::new(modes.on_air(choice.next).after_rts()),
-        };
+        row.on_air = self.modes.on_air(link.station(), choice.next, choice.rts);
         row.samples = choice.samples;
-        let rate = modes.on_air(choice.link).rate();
+        let rate = self.modes.of(link.station()).on_air(choice.link).rate();
         if rate == row.rate {
             return;
         }

@@ -6,11 +6,10 @@ use wifair_queue::DequeuedPacket;
 
 use super::Nodes;
 use super::transmitter::{MacTransmitter, Picked};
-use crate::aggregation::{Agreement, Feed, Formed, LinkQueueEntry, Occasion, QueuedPpdu};
+use crate::aggregation::{Agreement, Feed, Hardware, LinkQueueEntry, Occasion, QueuedPpdu};
 use crate::node::{EdcafId, LinkId, rank};
 use crate::phy::Mode;
 use crate::phy::timing::BssTiming;
-use crate::ppdu::Ppdu;
 
 impl Nodes {
     /// Whether packets leave the port of a channel access function before it wins access, as with any profile but `ideal`.
@@ -23,9 +22,14 @@ impl Nodes {
         self.aggregation.as_ref().map_or(0, |aggregation| aggregation.hardware_of(index).ahead)
     }
 
-    /// Maximum duration of a PPDU of the hardware below a channel access function.
-    pub(crate) fn max_ppdu(&self, index: EdcafId) -> Time {
-        self.aggregation.as_ref().map_or(Time::MAX, |aggregation| aggregation.hardware_of(index).max_ppdu)
+    /// The hardware below a channel access function.
+    pub(crate) fn hardware(&self, index: EdcafId) -> &Hardware {
+        self.aggregation.as_ref().map_or(&Hardware::IDEAL, |aggregation| aggregation.hardware_of(index))
+    }
+
+    /// Tries of a PPDU of a channel access function.
+    pub(crate) fn tries(&self, index: EdcafId) -> u32 {
+        self.aggregation.as_ref().map_or(1, |aggregation| aggregation.attempts_of(index).tries)
     }
 }
 
@@ -81,11 +85,11 @@ impl MacTransmitter<'_> {
 
     /// The link for which the function, with room in its hardware queue, forms the next PPDU.
     pub(crate) fn pick_ahead(&mut self, phy: &BssTiming, now: Time) -> Option<LinkId> {
-        let built = &self.aggregation.built[self.index.index()];
-        if built.len() >= self.aggregation.hardware.ahead {
+        if !self.aggregation.has_room_ahead(self.index) {
             return None;
         }
-        let last = built.back().map_or(self.edcaf.link(), |built| built.link);
+        let last =
+            self.aggregation.built[self.index.index()].back().map_or(self.edcaf.link(), |built| built.link);
         match self.pick(last, phy, now)? {
             Picked::Link(link) => Some(link),
             Picked::Frame(_) => unreachable!("all links of the AP have agreements"),
@@ -93,21 +97,23 @@ impl MacTransmitter<'_> {
     }
 
     /// Adds a PPDU to the hardware queue.
-    pub(crate) fn put_built(&mut self, link: LinkId, formed: Formed, ppdu: Ppdu, now: Time) {
-        self.aggregation.built[self.index.index()].push_back(QueuedPpdu { link, number: formed.ppdu, ppdu });
+    pub(crate) fn put_built(&mut self, built: QueuedPpdu, now: Time) {
+        let link = built.link;
+        self.aggregation.built[self.index.index()].push_back(built);
         self.release_link(link, now);
     }
 
     /// Puts the first PPDU of the hardware queue in service, unless something is, and notes whether the queue has room.
     pub(crate) fn serve_built(&mut self, now: Time) {
-        let (built, hardware) = (&self.aggregation.built[self.index.index()], self.aggregation.hardware);
-        self.edcaf.set_room(hardware.feed != Feed::OnDemand || built.len() < hardware.ahead);
+        let has_room =
+            self.aggregation.hardware.feed != Feed::OnDemand || self.aggregation.has_room_ahead(self.index);
+        self.edcaf.set_room(has_room);
         if self.edcaf.is_free()
-            && let Some(&QueuedPpdu { link, number, ppdu }) = built.front()
+            && let Some(first) = self.aggregation.built[self.index.index()].front_mut()
         {
-            self.edcaf.serve_queue(link, now);
-            self.edcaf.set_ppdu(ppdu);
-            self.serve_ppdu(number);
+            let first = QueuedPpdu { tries: first.tries.take(), ..*first };
+            self.edcaf.serve_queue(first.link, now);
+            self.serve_ppdu(first);
         }
     }
 

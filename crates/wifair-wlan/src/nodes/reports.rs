@@ -86,7 +86,8 @@ impl Nodes {
             edcaf.close_attempt();
         }
         let view = self.views.of(edcaf.role().is_ap);
-        let transmission = transmission(edcaf, self.aggregation.as_deref(), edcaf.last_cost(), outcome);
+        let transmission =
+            transmission(index, edcaf, self.aggregation.as_deref(), edcaf.last_cost(), outcome);
         port.transmitted(&transmission, now, view);
     }
 
@@ -101,7 +102,7 @@ impl Nodes {
     ) -> (Transmission<'_>, Vec<bool>) {
         let edcaf = self.edcaf(index);
         let cost = Cost { airtime, overhead: Time::ZERO };
-        let transmission = transmission(edcaf, self.aggregation.as_deref(), cost, outcome);
+        let transmission = transmission(index, edcaf, self.aggregation.as_deref(), cost, outcome);
         let mut decoded = vec![reaches; transmission.mpdus.len()];
         if reaches && edcaf.serves_queue() {
             let agreement = self.agreement(edcaf.link(), edcaf.role().ac).expect("it has an agreement");
@@ -113,6 +114,7 @@ impl Nodes {
 
 /// The last transmission of a channel access function. `outcome` as in [`Nodes::report`].
 fn transmission<'a>(
+    index: EdcafId,
     edcaf: &'a Edcaf,
     aggregation: Option<&'a Aggregation>,
     Cost { airtime, overhead }: Cost,
@@ -123,7 +125,8 @@ fn transmission<'a>(
         let aggregation = aggregation.expect("a link with an agreement is in service");
         let agreement = aggregation.of(link, rank(role.ac)).expect("it has an agreement");
         let is_decoded = outcome == MpduOutcome::Delivered;
-        agreement.originator.transmitted(is_decoded, &aggregation.rules.attempts).collect()
+        let ends = is_decoded || !aggregation.tries[index.index()].has_more();
+        agreement.originator.transmitted(is_decoded, ends, &aggregation.attempts_of(index)).collect()
     } else {
         let DequeuedPacket { packet, flow, .. } = edcaf.departure();
         vec![TransmittedMpdu {

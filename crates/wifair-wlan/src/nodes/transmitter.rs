@@ -6,8 +6,8 @@ use wifair_queue::{DequeuedPacket, Exchange, Grant, Outcome, TxQueue, View};
 
 use super::{Finished, Nodes, parts};
 use crate::aggregation::{
-    Aggregation, Agreement, AirtimeShare, Feed, Fill, Formed, Hardware, Limits, Mpdu, Originator, Requests,
-    Settled,
+    Aggregation, Agreement, AirtimeShare, Feed, Fill, Formed, Hardware, Limits, Mpdu, Originator, QueuedPpdu,
+    Requests, Settled, TriesInService,
 };
 use crate::deadlines::Deadlines;
 use crate::edcaf::{Cost, Edcaf};
@@ -144,10 +144,11 @@ impl MacTransmitter<'_> {
         let MacTransmitter { index, edcaf, queue, view, aggregation, deadlines } = self;
         let role = edcaf.role();
         let rules = aggregation.rules;
-        let asks_queue = aggregation.hardware_of(index).feed == Feed::OnDemand;
+        let hardware = *aggregation.hardware_of(index);
+        let asks_queue = hardware.feed == Feed::OnDemand;
         let agreement = aggregation.of_mut(link, rank(role.ac)).expect("it has an agreement");
         let limits = Limits {
-            max_mpdus: rules.max_mpdus,
+            max_mpdus: rules.max_mpdus.min(hardware.max_mpdus(agreement.window)),
             max_psdu_bytes,
             spacing_bytes,
             mac_bytes: phy.psdu_bytes(0),
@@ -161,9 +162,22 @@ impl MacTransmitter<'_> {
         formed
     }
 
-    /// Selects the PPDU of that number for the link in service.
-    pub(crate) fn serve_ppdu(&mut self, number: u32) {
-        self.originator().serve(number);
+    /// Puts a PPDU of the link in service in service.
+    pub(crate) fn serve_ppdu(&mut self, formed: QueuedPpdu) {
+        self.edcaf.set_ppdu(formed.ppdu);
+        self.originator().serve(formed.number);
+        self.tries().begin(formed.tries);
+    }
+
+    /// The tries of the PPDU in service.
+    pub(crate) fn tries(&mut self) -> &mut TriesInService {
+        &mut self.aggregation.tries[self.index.index()]
+    }
+
+    /// Whether what is formed next for a link is a Block Ack Request.
+    pub(crate) fn forms_request(&self, link: LinkId) -> bool {
+        let agreement = self.aggregation.of(link, rank(self.edcaf.role().ac));
+        agreement.is_some_and(|agreement| agreement.originator.forms_request())
     }
 
     /// Discards the last PPDU of the link in service, which will be formed again.
@@ -181,8 +195,11 @@ impl MacTransmitter<'_> {
     pub(crate) fn attempt_ppdu(self, began: Time, sent: bool) {
         let (Cost { airtime, overhead }, service) = self.edcaf.attempt_ppdu(began);
         let spent = AirtimeShare { airtime, overhead, service };
-        let MacTransmitter { edcaf, queue, aggregation, .. } = self;
-        let follows_missed = aggregation.rules.attempts.requests == Requests::Missed;
+        let MacTransmitter { index, edcaf, queue, aggregation, .. } = self;
+        if sent {
+            aggregation.tries[index.index()].count_sent();
+        }
+        let follows_missed = aggregation.attempts_of(index).requests == Requests::Missed;
         let agreement = aggregation.of_mut(edcaf.link(), rank(edcaf.role().ac)).expect("it has an agreement");
         let note = |since, packets| queue.record_wait_below(began - since, packets);
         let is_requested = follows_missed && sent && edcaf.ppdu().mpdus > 1;
@@ -190,17 +207,25 @@ impl MacTransmitter<'_> {
     }
 
     /// Counts the failure of each MPDU of the PPDU in service, or of the Block Ack Request, after `timeout`. Returns whether
-    /// something has reached its retry limit, and whether nothing else is left to send.
+    /// something has reached its retry limit, and whether nothing else is left to send; neither if another try follows.
     #[inline(never)]
     pub(super) fn fail_mpdus(mut self, timeout: Time) -> (bool, bool) {
         self.originator().fail(timeout);
-        let index = self.index;
-        if self.aggregation.hardware_of(index).prefetches() {
+        if self.tries().fail() {
+            return (false, false);
+        }
+        let attempts = self.aggregation.attempts_of(self.index);
+        let originator = self.originator();
+        let (has_exhausted, is_exhausted) =
+            (originator.has_exhausted(&attempts), originator.is_exhausted(&attempts));
+        if has_exhausted {
+            let mpdus = self.edcaf.ppdu().mpdus;
+            self.tries().end(mpdus, 0);
+        }
+        if self.aggregation.hardware_of(self.index).prefetches() {
             return (true, true); // what it sends next is settled when the outcome is known
         }
-        let attempts = self.aggregation.rules.attempts;
-        let originator = self.originator();
-        (originator.has_exhausted(&attempts), originator.is_exhausted(&attempts))
+        (has_exhausted, is_exhausted)
     }
 
     /// [`Nodes::finish`] for a link queue.
@@ -217,7 +242,8 @@ impl MacTransmitter<'_> {
             edcaf.forget_failures();
         }
         let role = edcaf.role();
-        let attempts = aggregation.rules.attempts;
+        let attempts = aggregation.attempts_of(index);
+        aggregation.tries[index.index()].leave();
         let is_fed = aggregation.hardware_of(index).feed != Feed::OnDemand;
         let (link, rank) = (edcaf.link(), rank(role.ac));
         let (Agreement { originator, .. }, backlog) = aggregation.with_backlog(link, rank);

@@ -14,6 +14,45 @@ pub trait RateAdaptation: Send {
     fn adapts(&self) -> bool {
         true
     }
+
+    /// The retry chain, if there is one: what retries PPDUs itself takes a chain with each ([`RetryChains::take`]), and reports
+    /// its end in place of attempts ([`RetryChains::on_end`]).
+    fn retry_chains(&mut self) -> Option<&mut dyn RetryChains> {
+        None
+    }
+}
+
+/// A rate adaptation whose retries have modes of their own.
+pub trait RetryChains {
+    /// The chain of a PPDU that is formed now, and what the next one uses. A sample has one MPDU.
+    fn take(&mut self) -> (Vec<ChainSegment>, Choice);
+
+    /// A PPDU with a chain has ended: some of its MPDUs are acknowledged or given up. Returns what the next one uses.
+    fn on_end(&mut self, outcome: &ChainOutcome) -> Choice;
+}
+
+/// A part of a retry chain: attempts in one mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChainSegment {
+    /// The mode.
+    pub mode: RateIndex,
+    /// Most attempts in it, at least 1.
+    pub attempts: u32,
+    /// Whether an RTS precedes each, whatever its length.
+    pub rts: bool,
+}
+
+/// What has come of a PPDU with a retry chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainOutcome {
+    /// The modes that were tried, in order, and how often the PPDU was sent in each: an RTS without a CTS does not count.
+    pub tries: Vec<(RateIndex, u32)>,
+    /// Its MPDUs.
+    pub sent: u32,
+    /// How many of them the peer has acknowledged: 0 if no try had a response.
+    pub acknowledged: u32,
+    /// When the last exchange ended.
+    pub now: Time,
 }
 
 /// What is known of a transmission.

@@ -31,9 +31,10 @@
 //! Interpretations:
 //! - 802.11ax and be modes and widths above 80 MHz are our extrapolation: no driver leaves them to mac80211. A link of
 //!   802.11ax or be has groups of one guard interval.
-//! - The chain advances after each transmission without a response, and restarts after each with one: a retry by the
-//!   hardware is an attempt with contention here (`docs/medium.md`, section 12). Outcomes count when the chain ends, as the
-//!   hardware reports them. A chain that has failed restarts, without a sample.
+//! - A retry by the hardware is an attempt with contention (`docs/medium.md`, section 12). A PPDU with several tries has a
+//!   chain of its own, whose outcome counts when it ends. Otherwise the link has one chain, which advances after each
+//!   transmission without a response and restarts after each with one; outcomes count when it ends, and if it has failed,
+//!   it restarts without a sample.
 //! - A sampling transmission is a single MPDU, as with ath9k, also down the chain.
 //! - A link begins with the scenario's mode in all places of the chain; in Linux with its slowest.
 //! - Each link has random orders of its own; in Linux one set serves all.
@@ -55,7 +56,7 @@ use wifair_core::{Info, SpecError, Time};
 
 use self::samples::Samples;
 use self::statistics::Statistics;
-use super::{Choice, Feedback, RateAdaptation, Start};
+use super::{ChainOutcome, ChainSegment, Choice, Feedback, RateAdaptation, RetryChains, Start};
 use crate::check;
 use crate::phy::{Format, RateIndex};
 
@@ -130,13 +131,6 @@ impl Spec {
     }
 }
 
-/// A part of the retry chain.
-#[derive(Clone, Copy, Debug)]
-struct ChainSegment {
-    mode: RateIndex,
-    attempts: u32,
-}
-
 /// See the module's head.
 #[derive(Debug)]
 pub struct MinstrelHt {
@@ -144,7 +138,7 @@ pub struct MinstrelHt {
     statistics: Statistics,
     samples: Samples,
     chain: Vec<ChainSegment>,
-    /// Where in the chain the next attempt is, and how many are left there.
+    /// Where in the chain the next attempt is, and how many are left there. A chain that was taken is not followed here.
     place: usize,
     left: u32,
     /// The mode that is sampled in place of the chain's first.
@@ -162,21 +156,45 @@ impl RateAdaptation for MinstrelHt {
             self.statistics.count_answered(mode, sent, acknowledged);
             self.review(now);
             self.begin_chain();
-            if is_answered && now >= self.sample_at {
-                self.sample_at = now + ms(self.spec.sample_interval_ms);
-                let sample = self.samples.take(self.spec.chain == 1);
-                self.sampled = sample.map(|place| self.statistics.index_of(place));
+            if is_answered {
+                self.sample(now);
                 self.left = if self.sampled.is_some() { 1 } else { self.left };
             }
         } else {
             self.advance_chain();
         }
-        let link = self.statistics.index_of(self.statistics.best()[0]);
-        let next = match (self.sampled, self.place) {
-            (Some(sampled), 0) => sampled,
-            (_, place) => self.chain[place].mode,
-        };
-        Choice { link, next, samples: self.sampled.is_some(), rts: self.place > 0 }
+        self.choice()
+    }
+
+    fn retry_chains(&mut self) -> Option<&mut dyn RetryChains> {
+        Some(self)
+    }
+}
+
+impl RetryChains for MinstrelHt {
+    fn take(&mut self) -> (Vec<ChainSegment>, Choice) {
+        let mut chain = self.chain.clone();
+        if let Some(sampled) = self.sampled {
+            chain[0] = ChainSegment { mode: sampled, attempts: 1, rts: false };
+        }
+        self.begin_chain();
+        (chain, self.choice())
+    }
+
+    fn on_end(&mut self, outcome: &ChainOutcome) -> Choice {
+        let &ChainOutcome { ref tries, sent, acknowledged, now } = outcome;
+        for &(mode, tries) in tries {
+            self.statistics.count_sent(mode, tries * sent);
+        }
+        if let Some(&(last, _)) = tries.last() {
+            self.statistics.count_answered(last, sent, acknowledged);
+        }
+        self.review(now);
+        // A sample that has not been taken yet is still due.
+        if self.sampled.is_none() && acknowledged > 0 {
+            self.sample(now);
+        }
+        self.choice()
     }
 }
 
@@ -199,6 +217,24 @@ impl MinstrelHt {
         }
     }
 
+    /// The next transmission samples a mode, if that is due.
+    fn sample(&mut self, now: Time) {
+        if now >= self.sample_at {
+            self.sample_at = now + ms(self.spec.sample_interval_ms);
+            let sample = self.samples.take(self.spec.chain == 1);
+            self.sampled = sample.map(|place| self.statistics.index_of(place));
+        }
+    }
+
+    fn choice(&self) -> Choice {
+        let link = self.statistics.index_of(self.statistics.best()[0]);
+        let next = match (self.sampled, self.place) {
+            (Some(sampled), 0) => sampled,
+            (_, place) => self.chain[place].mode,
+        };
+        Choice { link, next, samples: self.sampled.is_some(), rts: self.place > 0 }
+    }
+
     /// The chain follows from the best modes and the most probable.
     fn link_chain(&mut self) {
         let by_throughput = (self.spec.chain as usize - 1).max(1);
@@ -212,6 +248,7 @@ impl MinstrelHt {
                 self.spec.segment_us as u32,
                 self.spec.max_attempts,
             ),
+            rts: number > 0,
         };
         self.chain = modes.enumerate().map(segment).collect();
     }

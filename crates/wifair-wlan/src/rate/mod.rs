@@ -5,7 +5,7 @@
 mod contract;
 mod ladder;
 
-pub use contract::{Choice, Feedback, RateAdaptation, Start};
+pub use contract::{ChainOutcome, ChainSegment, Choice, Feedback, RateAdaptation, RetryChains, Start};
 
 wifair_core::registry! {
     /// A rate adaptation by name, with its parameters.

@@ -38,3 +38,4 @@ mod replay;
 mod saturation;
 #[path = "../support/mod.rs"]
 mod support;
+mod tries;

@@ -197,6 +197,32 @@ fn a_failed_exchange_is_sent_again_whole() {
     assert_eq!(record.transmissions[0].outcome, Some(Outcome::DataLost));
 }
 
+/// What comes while a PPDU is tried again is not in it. MPDUs that failed in three tries are still sent once more.
+#[test]
+fn a_ppdu_is_tried_again_as_it_was_formed() {
+    let run = |tries, max_attempts, losses: &[bool]| {
+        let aggregation = Aggregation { tries, max_attempts, ..Aggregation::ht() };
+        let later = Stream {
+            pattern: Pattern::Every { first: 1_200, gap: 1_000_000, burst: 1 },
+            ..burst(0, true, 1500, 1)
+        };
+        let mut scenario = bss(without_chance(aggregation), 1, vec![burst(0, true, 1500, 3), later]);
+        scenario.stations[0].errors = Errors { ack_down: 0.5, ..Errors::default() };
+        let record = air::run(&losing(scenario, 1, losses)).whole;
+        let numbers = |t: &Transmission| t.mpdus.iter().map(|mpdu| mpdu.number).collect::<Vec<u32>>();
+        let given_up = record.given_up.iter().map(|given_up| given_up.seq).collect::<Vec<u16>>();
+        (record.transmissions.iter().map(numbers).collect::<Vec<_>>(), given_up)
+    };
+    // The fourth was offered while the first PPDU was on the air.
+    assert_eq!(run(1, 7, &[true, false]).0, [vec![1, 1, 1], vec![2, 2, 2, 1]]);
+    assert_eq!(run(2, 7, &[true, false, false]).0, [vec![1, 1, 1], vec![2, 2, 2], vec![1]]);
+    assert_eq!(run(2, 7, &[true, true, false]).0, [vec![1, 1, 1], vec![2, 2, 2], vec![3, 3, 3, 1]]);
+    // Before the PPDU of three tries they had not failed, before the next they had three times.
+    let (numbers, given_up) = run(3, 2, &[true, true, true, true, true, true, false]);
+    assert_eq!((&numbers[2], &numbers[5], given_up), (&vec![3, 3, 3], &vec![6, 6, 6, 3], vec![0, 1, 2]));
+    assert_eq!(run(1, 2, &[true, true, false]).1, [0, 1, 2]);
+}
+
 #[test]
 fn a_missed_block_ack_is_asked_for() {
     let aggregation = Aggregation { requests: Requests::Missed, ..Aggregation::ht() };
@@ -382,6 +408,8 @@ type Link = (NodeId, NodeId, usize);
 struct Seen {
     /// Sent, and neither acknowledged nor given up: how often each has failed.
     outstanding: BTreeMap<u64, u32>,
+    /// The PPDU that is not over: how often each of its MPDUs had failed before it, and how many of its tries have failed.
+    tried: Option<(BTreeMap<u64, u32>, u32)>,
     next: u64,
     given_up: Vec<u64>,
     /// When each was decoded first.
@@ -445,8 +473,10 @@ fn links(scenario: &Scenario, record: &Record) -> BTreeMap<Link, Seen> {
                 link.requests.push((end.expect("it was answered"), request));
             }
         } else {
-            let old: Vec<u64> = link.outstanding.keys().copied().collect();
-            let expected: Vec<u64> = old.iter().copied().chain(link.next..).take(seqs.len()).collect();
+            let expected: Vec<u64> = match &link.tried {
+                Some((formed, _)) => formed.keys().copied().collect(),
+                None => link.outstanding.keys().copied().chain(link.next..).take(seqs.len()).collect(),
+            };
             assert_eq!(seqs, expected, "{t:?}");
             assert!(seqs[seqs.len() - 1] < seqs[0] + window(scenario, key), "{t:?}");
             assert!(rules.max_mpdus.is_none_or(|most| seqs.len() <= most as usize), "{t:?}");
@@ -461,6 +491,8 @@ fn links(scenario: &Scenario, record: &Record) -> BTreeMap<Link, Seen> {
                     assert!(mpdu.number > 1 || rules.delivers_mpdus && at <= end || at == end, "{t:?}");
                 }
             }
+            let before = |seq: &u64| (*seq, link.outstanding[seq]);
+            link.tried.get_or_insert_with(|| (seqs.iter().map(before).collect(), 0));
             if t.outcome == Some(Outcome::Acknowledged) {
                 for (mpdu, seq) in t.mpdus.iter().zip(&seqs) {
                     let has = link.decoded.contains_key(seq);
@@ -475,8 +507,18 @@ fn links(scenario: &Scenario, record: &Record) -> BTreeMap<Link, Seen> {
         for seq in failed {
             *link.outstanding.get_mut(&seq).expect("it is") += 1;
         }
-        let at_limit = |(_, failures): &(&u64, &u32)| **failures == rules.max_attempts;
-        let gone: Vec<u64> = link.outstanding.iter().filter(at_limit).map(|(seq, _)| *seq).collect();
+        let (mut ends, mut gone) = (false, Vec::new());
+        if let Some((formed, failed)) = &mut link.tried {
+            *failed += 1;
+            ends = t.outcome == Some(Outcome::Acknowledged) || *failed == rules.tries;
+            let is_gone = |&(seq, before): &(&u64, &u32)| {
+                ends && before + 1 >= rules.max_attempts && link.outstanding.contains_key(seq)
+            };
+            gone = formed.iter().filter(is_gone).map(|(seq, _)| *seq).collect();
+        }
+        if ends {
+            link.tried = None;
+        }
         link.outstanding.retain(|seq, _| !gone.contains(seq));
         // The transmitter knows at the end of a response, or at its timeout.
         let known = ended + longest_timeout(&scenario.rules);
@@ -489,7 +531,7 @@ fn links(scenario: &Scenario, record: &Record) -> BTreeMap<Link, Seen> {
         assert_eq!(expected, told, "given up after {t:?}");
         let missed = !matches!(t.outcome, Some(Outcome::Acknowledged)) && t.mpdus.len() > 1;
         // After an RTS that came to nothing there is no PPDU in the record.
-        let missed = missed && end.is_some() && rules.requests == Requests::Missed;
+        let missed = missed && ends && end.is_some() && rules.requests == Requests::Missed;
         link.owes_request |= missed || rules.requests != Requests::Never && !gone.is_empty();
         link.given_up.extend(gone);
     }
@@ -617,7 +659,7 @@ impl Account {
 
 #[test]
 fn agreements_keep_their_order_and_lose_nothing() {
-    let cases = if validating() { 5_000 } else { 200 };
+    let cases = if validating() { 5_000 } else { 300 };
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 30, ..Config::default() };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[9; 32]);
     let account = RefCell::new(Account::default());

@@ -2,6 +2,7 @@
 
 use super::flaw::Flaw;
 use super::frame::{Mpdu, Packet};
+use super::mode::Mode;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What happens under agreements; a test of random scenarios wants to have seen all of it.
@@ -44,6 +45,14 @@ pub enum Event {
     /// A Block Ack that acknowledges some of the MPDUs.
     Partial,
     GivenUp,
+    /// A PPDU is sent again as it was formed: also where another could be longer now, or would have another mode.
+    TriedAgain,
+    TriedAgainShort,
+    TriedInOldMode,
+    /// The last of several tries has failed.
+    TriesOver,
+    /// An MPDU that is not given up, although it has failed as often: the PPDU was formed before.
+    SparedByTries,
     /// As many failed exchanges in a row that CW is CWmin.
     RowEnded,
     InternalCollision,
@@ -110,11 +119,31 @@ impl Events {
     }
 }
 
+/// A PPDU from when it is formed until it ends.
+#[derive(Clone)]
+pub struct Tried {
+    /// As in its first try.
+    pub mpdus: Vec<Mpdu>,
+    pub psdu_bytes: u32,
+    pub mode: Mode,
+    /// Tries that have failed.
+    pub failed: u32,
+}
+
+impl Tried {
+    /// How often an MPDU had failed before it.
+    fn failures_before(&self, seq: u64) -> Option<u32> {
+        self.mpdus.iter().find(|mpdu| mpdu.seq == seq).map(|mpdu| mpdu.number - 1)
+    }
+}
+
 /// The transmitter's end: the link queue.
 #[derive(Default)]
 pub struct Originator {
     /// `number`: how often each has failed.
     pub queue: VecDeque<Mpdu>,
+    /// The PPDU in service.
+    pub tried: Option<Tried>,
     next: u64,
     /// A request is owed, and how often it has failed.
     pub request: Option<u32>,
@@ -154,15 +183,30 @@ impl Originator {
         self.queue.retain(|mpdu| !decoded.contains(&mpdu.seq));
     }
 
-    /// These have failed, unless they have left the queue. What is given up.
+    /// A PPDU is formed.
+    pub fn begin(&mut self, mpdus: &[Mpdu], psdu_bytes: u32, mode: Mode) {
+        self.tried = Some(Tried { mpdus: mpdus.to_vec(), psdu_bytes, mode, failed: 0 });
+    }
+
+    /// A try of the PPDU has failed: each of its MPDUs has.
+    pub fn fail_try(&mut self, sent: &[Mpdu]) {
+        for mpdu in self.queue.iter_mut().filter(|mpdu| sent.iter().any(|one| one.seq == mpdu.seq)) {
+            mpdu.number += 1;
+        }
+    }
+
+    /// A PPDU ends with another failure of these, unless they have left the queue. What is given up.
     pub fn fail(&mut self, sent: &[Mpdu], max_attempts: u32, requests: bool) -> Vec<Mpdu> {
-        let sent: BTreeSet<u64> = sent.iter().map(|mpdu| mpdu.seq).collect();
+        self.fail_try(sent);
+        let tried = self.tried.take();
+        let before = |mpdu: &Mpdu| {
+            let before = tried.as_ref().and_then(|tried| tried.failures_before(mpdu.seq));
+            before.unwrap_or(mpdu.number - 1)
+        };
         let (mut kept, mut given_up) = (VecDeque::new(), Vec::new());
-        for mut mpdu in self.queue.drain(..) {
-            if sent.contains(&mpdu.seq) {
-                mpdu.number += 1;
-            }
-            if mpdu.number == max_attempts {
+        for mpdu in self.queue.drain(..) {
+            let fails = sent.iter().any(|one| one.seq == mpdu.seq);
+            if fails && before(&mpdu) + 1 >= max_attempts {
                 given_up.push(mpdu);
             } else {
                 kept.push_back(mpdu);

@@ -83,6 +83,20 @@ flaws! {
     /// The row of failures outlives a success.
     RowOutlivesSuccess,
     OneMoreAttempt,
+    // Tries of a PPDU.
+    OneMoreTry,
+    /// A PPDU is formed again for each.
+    FormedForEachTry,
+    /// They have the mode that the link has then.
+    TriesInNewModes,
+    /// All of them are one failure of an MPDU.
+    TriesFailOnce,
+    /// An MPDU is given up by its failures, those of the last PPDU included.
+    TriesCountForLimit,
+    /// The first try whose RTS is not answered is none.
+    RtsIsNoTry,
+    /// With `missed`, a request follows each try that gets no Block Ack: with it the PPDU ends.
+    RequestAfterEachTry,
     /// An RTS without a CTS is no failure of the MPDUs.
     RtsFailsNothing,
     /// An internal collision is a failure of the first MPDU.

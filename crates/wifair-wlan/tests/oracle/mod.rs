@@ -24,7 +24,7 @@
 //! | senders of a collision that wait an EIFS | yes |
 //! | capture, also of RTS, with positions, moving ones, changing tracks | yes |
 //! | 802.11n, ac, ax and be with every mode; older stations among them, with protection | yes |
-//! | aggregation: windows and bitmaps to 1,024, requests, reordering, ends of MPDUs, errors by MPDU, TXOPs, wrapping | yes |
+//! | aggregation: windows and bitmaps to 1,024, requests, tries, reordering, ends and errors of MPDUs, TXOPs, wrapping | yes |
 //! | beacons: target times, precedence, collisions, under DCF and EDCA | yes |
 //! | frames on the air, what a Block Ack acknowledges, what a request starts with | yes |
 //! | fields: powers, lock, CCA, NAV per node, overlapping exchanges; DCF or EDCA with single frames (`field`) | yes |

@@ -188,8 +188,10 @@ pub struct Aggregation {
     pub max_ppdu: u32,
     /// Between the starts of MPDUs, in quarters of a µs.
     pub min_spacing_quarters: u32,
-    /// Transmissions of an MPDU.
+    /// Transmissions of an MPDU, where those in its last PPDU count as one.
     pub max_attempts: u32,
+    /// Of a PPDU as it was formed.
+    pub tries: u32,
     /// What the port gives ends at the first packet for another station.
     pub head_run: bool,
     pub requests: Requests,
@@ -210,6 +212,7 @@ impl Aggregation {
             max_ppdu: 5_484,
             min_spacing_quarters: 0,
             max_attempts: 7,
+            tries: 1,
             head_run: false,
             requests: Requests::GivenUp,
             delivers_mpdus: false,

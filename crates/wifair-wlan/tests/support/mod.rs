@@ -8,8 +8,8 @@ pub use packets::packet;
 use wifair_core::{Packet, Rng, StationId, Time};
 use wifair_queue::{Maker, Scheme, SchemeSpec};
 use wifair_wlan::{
-    Bss, BssSnapshot, BssSpec, ChannelAccess, Choice, Feedback, Modes, Node, Output, PhySpec, RateAdaptation,
-    RateIndex, RateSpec, Start, StationPhy, StationSpec,
+    Bss, BssSnapshot, BssSpec, ChainOutcome, ChainSegment, ChannelAccess, Choice, Feedback, Modes, Node,
+    Output, PhySpec, RateAdaptation, RateIndex, RateSpec, Start, StationPhy, StationSpec,
 };
 
 /// How many times larger than usual the long tests are: 10 under `WIFAIR_VALIDATE`.
@@ -105,7 +105,26 @@ impl Peer {
         let (mode, now) = (self.next, self.now);
         let feedback = &mut Feedback { mode, sent, acknowledged, now, error_rate: &mut error_rate };
         let choice = self.adaptation.on_attempt(feedback);
-        let Choice { link, next, samples, rts } = choice;
+        self.choose(choice);
+    }
+}
+
+impl Peer {
+    /// Takes the retry chain of the next PPDU.
+    pub fn take_chain(&mut self) -> Vec<ChainSegment> {
+        let (chain, choice) = self.adaptation.retry_chains().expect("a chain").take();
+        self.choose(choice);
+        chain
+    }
+
+    /// A PPDU with a chain has ended.
+    pub fn end_chain(&mut self, tries: Vec<(RateIndex, u32)>, sent: u32, acknowledged: u32) {
+        let outcome = ChainOutcome { tries, sent, acknowledged, now: self.now };
+        let choice = self.adaptation.retry_chains().expect("a chain").on_end(&outcome);
+        self.choose(choice);
+    }
+
+    fn choose(&mut self, Choice { link, next, samples, rts }: Choice) {
         (self.link, self.next, self.samples, self.rts) = (link, next, samples, rts);
     }
 }

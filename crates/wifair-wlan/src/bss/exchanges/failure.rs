@@ -4,6 +4,7 @@
 use wifair_core::Time;
 
 use super::field::InField;
+use super::tries;
 use super::{Event, Exchanges};
 use crate::aggregation::Occasion;
 use crate::exchange::{Captured, Collider, OngoingExchange, Phase, ReceptionOutcome};
@@ -289,9 +290,7 @@ impl Exchanges {
                 from = from.max(self.eifs_of_collider(ends, others.max().unwrap_or_default()));
             }
             // A lost frame may have been given up by now, and replaced by the next.
-            if !with_rts {
-                self.adapt(sender, link, mpdus, 0, now);
-            }
+            self.adapt(sender, link, if with_rts { 0 } else { mpdus }, 0, now);
             self.retry(sender, link, lost, from, timeout, now);
         }
     }
@@ -327,10 +326,17 @@ impl Exchanges {
         }
     }
 
-    /// Reports to the sender's rate adaptation how many MPDUs of a PPDU were acknowledged.
+    /// Reports to the sender's rate adaptation how many MPDUs of a PPDU were acknowledged: none of an RTS without a CTS are
+    /// `sent`.
     #[inline]
     pub(super) fn adapt(&mut self, sender: EdcafId, link: LinkId, sent: u32, acknowledged: u32, now: Time) {
-        if sent > 0 && self.links[link.index()].adapts {
+        let row = &self.links[link.index()];
+        if !row.adapts {
+            return;
+        }
+        if row.has_agreement && tries::have_chains(self, sender, link) {
+            tries::report(self, sender, link, acknowledged, now);
+        } else if sent > 0 {
             self.ask_adaptation(sender, link, sent, acknowledged, now);
         }
     }

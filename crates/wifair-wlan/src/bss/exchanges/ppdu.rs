@@ -1,15 +1,19 @@
 //! Exchanges of links with a Block Ack agreement: PPDUs of one or more MPDUs, and Block Ack Requests (`docs/medium.md`,
 //! section 12).
 
+use std::sync::Arc;
+
 use wifair_core::Time;
 
-use super::Exchanges;
-use crate::aggregation::{AggregationRules, Formed, MpduDelivery, Occasion};
+use super::{Exchanges, tries};
+use crate::aggregation::{AggregationRules, Formed, MpduDelivery, Occasion, QueuedPpdu, Tries};
 use crate::channel::Attempt;
 use crate::exchange::{OngoingExchange, ReceptionOutcome};
 use crate::link::LinkRow;
 use crate::node::{EdcafId, LinkId};
+use crate::phy::OnAir;
 use crate::ppdu::Ppdu;
+use crate::rate::ChainSegment;
 
 /// PSDU bytes of a Block Ack Request (9.3.1.7.2).
 const REQUEST_BYTES: u32 = 24;
@@ -35,23 +39,26 @@ impl Exchanges {
         Ppdu::of_frame(&modes.on_air(modes.index_of(edcaf.mode())), edcaf.psdu_bytes())
     }
 
-    /// Forms the PPDU of the link queue in service, unless it was formed ahead.
+    /// Forms the PPDU of the link queue in service, unless it was formed ahead, or is tried again.
     #[inline(never)]
     pub(super) fn form_ppdu(&mut self, sender: EdcafId, now: Time, follows: bool) {
-        if self.nodes.ahead(sender) > 0 {
+        if tries::retry(self, sender) || self.nodes.ahead(sender) > 0 {
             return;
         }
         self.nodes.transmitter(sender).dissolve();
-        let (formed, ppdu) = self.ppdu_for(sender, self.nodes.edcaf(sender).link(), now, follows);
-        self.nodes.transmitter(sender).serve_ppdu(formed.ppdu);
-        self.nodes.edcaf_mut(sender).set_ppdu(ppdu);
+        let formed = self.ppdu_for(sender, self.nodes.edcaf(sender).link(), now, follows);
+        self.nodes.transmitter(sender).serve_ppdu(formed);
     }
 
     /// Forms a PPDU for a link queue of `sender`.
-    fn ppdu_for(&mut self, sender: EdcafId, link: LinkId, now: Time, follows: bool) -> (Formed, Ppdu) {
-        let role = self.nodes.edcaf(sender).role();
+    fn ppdu_for(&mut self, sender: EdcafId, link: LinkId, now: Time, follows: bool) -> QueuedPpdu {
+        let role = *self.nodes.edcaf(sender).role();
         let LinkRow { on_air, samples, .. } = &self.links[link.index()];
-        let block_ack = self.block_ack(sender, link);
+        let (mut on_air, samples) = (Arc::clone(on_air), *samples);
+        let chain = tries::chain(self, sender, link, now);
+        if let Some(first) = chain.first() {
+            on_air = self.modes.on_air(link.station(), first.mode, first.rts);
+        }
         let left = match follows {
             _ if role.txop_limit == Time::ZERO => None,
             true => {
@@ -60,40 +67,49 @@ impl Exchanges {
             }
             false => Some(role.txop_limit),
         };
-        let mut max_psdu_bytes = self.max_psdu_bytes(sender, link, left, follows);
-        if *samples {
+        let mut max_psdu_bytes = self.max_psdu_bytes(&on_air, sender, link, left, follows);
+        for &ChainSegment { mode, rts, .. } in chain.iter().skip(1) {
+            let on_air = self.modes.on_air(link.station(), mode, rts);
+            max_psdu_bytes = max_psdu_bytes.min(self.max_psdu_bytes(&on_air, sender, link, left, follows));
+        }
+        if samples {
             max_psdu_bytes = 0; // the head alone
         }
         let spacing_bytes = on_air.bytes_in(self.nodes.aggregation_rules().spacing);
-        let formed = self.nodes.transmitter(sender).form(link, max_psdu_bytes, spacing_bytes, &self.phy, now);
-        let on_air = &self.links[link.index()].on_air;
-        let ppdu = match formed.psdu {
+        let Formed { ppdu: number, psdu } =
+            self.nodes.transmitter(sender).form(link, max_psdu_bytes, spacing_bytes, &self.phy, now);
+        let block_ack = self.block_ack(&on_air, sender, link);
+        let ppdu = match psdu {
             Some(psdu) => {
                 let response = if psdu.mpdus() == 1 { on_air.acknowledgement } else { block_ack };
-                Ppdu::new(on_air, psdu.bytes(on_air.mode.format.has_s_mpdus()), psdu.mpdus(), response)
+                let psdu_bytes = psdu.bytes(on_air.mode.format.has_s_mpdus());
+                Ppdu { spacing_bytes, ..Ppdu::new(&on_air, psdu_bytes, psdu.mpdus(), response) }
             }
-            None => {
-                Ppdu { airtime: self.request_airtime(link), ..Ppdu::new(on_air, REQUEST_BYTES, 0, block_ack) }
-            }
+            None => Ppdu {
+                airtime: self.request_airtime(link),
+                ..Ppdu::new(&on_air, REQUEST_BYTES, 0, block_ack)
+            },
         };
-        (formed, ppdu)
+        let tries = (!chain.is_empty()).then(|| Tries::new(chain));
+        QueuedPpdu { link, number, ppdu, samples: samples && tries.is_some(), tries }
     }
 
-    /// Maximum length of a PSDU for a link of `sender`, whose first frame starts when so much of a limited TXOP is `left`.
+    /// Maximum length of a PSDU in a mode for a link of `sender`, whose first frame starts when so much of a limited TXOP is
+    /// `left`.
     pub(crate) fn max_psdu_bytes(
         &self,
+        on_air: &OnAir,
         sender: EdcafId,
         link: LinkId,
         left: Option<Time>,
         follows: bool,
     ) -> u32 {
-        let on_air = &self.links[link.index()].on_air;
         let rules = self.nodes.aggregation_rules();
         let longest = |duration| on_air.largest_psdu(duration).unwrap_or(0);
-        let max_ppdu = rules.max_ppdu.min(self.nodes.max_ppdu(sender));
+        let max_ppdu = rules.max_ppdu.min(self.nodes.hardware(sender).max_ppdu);
         let max_psdu_bytes = rules.max_ampdu_bytes.min(longest(max_ppdu));
         let Some(left) = left else { return max_psdu_bytes };
-        let left = left.saturating_sub(on_air.announcement() + self.block_ack(sender, link));
+        let left = left.saturating_sub(on_air.announcement() + self.block_ack(on_air, sender, link));
         let reservation = self.mac.waits[usize::from(on_air.control)].reservation;
         let (fits, fits_after_rts) = (longest(left), longest(left.saturating_sub(reservation)));
         let fits = match on_air.rts_threshold {
@@ -106,7 +122,7 @@ impl Exchanges {
     /// Packets leave the port of `sender` for what lies below it, as far as there is room; whether it has anything to send.
     pub(super) fn prefetch(&mut self, sender: EdcafId, occasion: Occasion, now: Time) -> bool {
         let (links, rules) = (&self.links, *self.nodes.aggregation_rules());
-        let max_ppdu = rules.max_ppdu.min(self.nodes.max_ppdu(sender));
+        let max_ppdu = rules.max_ppdu.min(self.nodes.hardware(sender).max_ppdu);
         let max_psdu_bytes = |link: LinkId| {
             let longest = links[link.index()].on_air.largest_psdu(max_ppdu);
             rules.max_ampdu_bytes.min(longest.unwrap_or(0))
@@ -115,8 +131,8 @@ impl Exchanges {
         self.nodes.transmitter(sender).feed(occasion, max_psdu_bytes, mode, &self.phy, now);
         if self.nodes.ahead(sender) > 0 {
             while let Some(link) = self.nodes.transmitter(sender).pick_ahead(&self.phy, now) {
-                let (formed, ppdu) = self.ppdu_for(sender, link, now, false);
-                self.nodes.transmitter(sender).put_built(link, formed, ppdu, now);
+                let built = self.ppdu_for(sender, link, now, false);
+                self.nodes.transmitter(sender).put_built(built, now);
             }
             self.nodes.transmitter(sender).serve_built(now);
         } else if self.nodes.edcaf(sender).is_free() {
@@ -158,7 +174,7 @@ impl Exchanges {
         }
         match self.nodes.head_psdu_bytes(sender, on_air.mode.format) {
             Some(psdu_bytes) => on_air.duration(psdu_bytes) + on_air.acknowledgement,
-            None => self.request_airtime(link) + self.block_ack(sender, link),
+            None => self.request_airtime(link) + self.block_ack(on_air, sender, link),
         }
     }
 
@@ -168,7 +184,7 @@ impl Exchanges {
     pub(super) fn begin_ppdu(&mut self, now: Time) {
         let OngoingExchange { sender, link, outcome, .. } = self.medium.exchange();
         self.count_mpdus(sender, link, true);
-        let AggregationRules { delivery, spacing, .. } = *self.nodes.aggregation_rules();
+        let AggregationRules { delivery, .. } = *self.nodes.aggregation_rules();
         let ppdu = *self.nodes.edcaf(sender).ppdu();
         if delivery == MpduDelivery::Ppdu || outcome == ReceptionOutcome::DataLost || ppdu.is_request() {
             return;
@@ -177,7 +193,7 @@ impl Exchanges {
         let on_air = modes.on_air(modes.index_of(&ppdu.mode));
         let begins = self.medium.due() + on_air.announcement() - ppdu.airtime;
         let end = |bytes| begins + on_air.end_of_bytes(bytes);
-        self.nodes.expect_mpdus(sender, on_air.bytes_in(spacing), end, now);
+        self.nodes.expect_mpdus(sender, ppdu.spacing_bytes, end, now);
     }
 
     /// Counts the MPDUs that `sender` transmits, or its Block Ack Request; after an RTS that collides neither is `sent`.
@@ -192,9 +208,9 @@ impl Exchanges {
         self.nodes.transmitter(sender).attempt_ppdu(self.medium.began(), sent);
     }
 
-    /// A SIFS and the Block Ack of a link of `sender`.
-    pub(crate) fn block_ack(&self, sender: EdcafId, link: LinkId) -> Time {
-        let control = self.phy.control(&self.links[link.index()].on_air);
+    /// A SIFS and the Block Ack that answers a PPDU in a mode over a link of `sender`.
+    pub(crate) fn block_ack(&self, on_air: &OnAir, sender: EdcafId, link: LinkId) -> Time {
+        let control = self.phy.control(on_air);
         let agreement = self.nodes.agreement(link, self.nodes.edcaf(sender).role().ac);
         self.phy.sifs + control.response(block_ack_bytes(agreement.map_or(1, |agreement| agreement.window)))
     }

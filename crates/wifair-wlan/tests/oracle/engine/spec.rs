@@ -156,6 +156,7 @@ fn aggregation(rules: &Rules) -> Option<AggregationSpec> {
         max_ppdu_us: micros(given.max_ppdu, rules),
         min_mpdu_spacing_us: f64::from(given.min_spacing_quarters) / 4.0,
         max_attempts: Some(given.max_attempts),
+        tries: Some(given.tries),
         reorder_timeout_ms: micros(given.reorder_timeout, rules) / 1e3,
         fill: if given.head_run { Fill::HeadRun } else { Fill::Gather },
         driver_queue_packets: None,

@@ -61,12 +61,37 @@ impl Node {
             contender.events.note_if(follows, Event::RequestInTxop);
             return (self.request(), REQUEST_BYTES);
         }
-        let mpdus = self.form(follows);
-        let psdu_bytes = self.psdu_bytes(&mpdus);
-        let form = self.form_to(self.contenders[self.sender].receiver());
-        let rts = !follows && self.rules.uses_rts(form, psdu_bytes);
+        let (mpdus, psdu_bytes, mode) = match self.mpdus_tried_again() {
+            Some(again) => again,
+            None => {
+                let mpdus = self.form(follows);
+                let (psdu_bytes, mode) =
+                    (self.psdu_bytes(&mpdus), self.mode(self.contenders[self.sender].receiver()));
+                self.link().begin(&mpdus, psdu_bytes, mode);
+                (mpdus, psdu_bytes, mode)
+            }
+        };
+        let rts = !follows && self.rules.uses_rts(Form::Mode(mode), psdu_bytes);
         self.contenders[self.sender].events.note_if(rts, Event::AfterRts);
-        (self.ppdu(mpdus, psdu_bytes), psdu_bytes)
+        (self.ppdu(mpdus, psdu_bytes, mode), psdu_bytes)
+    }
+
+    /// The PPDU in service, if it is to be sent again as it was formed.
+    fn mpdus_tried_again(&mut self) -> Option<(Vec<Mpdu>, u32, Mode)> {
+        let now = self.mode(self.contenders[self.sender].receiver());
+        let tried = self.link().tried.clone()?;
+        let mut mpdus = tried.mpdus;
+        for mpdu in &mut mpdus {
+            let failures = self.link().queue.iter().find(|queued| queued.seq == mpdu.seq);
+            mpdu.number = failures.expect("none has left").number + 1;
+        }
+        let waits = !self.contenders[self.sender].queue.is_empty();
+        let events = &mut self.contenders[self.sender].events;
+        events.note(Event::TriedAgain);
+        events.note_if(waits, Event::TriedAgainShort);
+        events.note_if(tried.mode != now, Event::TriedInOldMode);
+        let mode = if self.rules.has(Flaw::TriesInNewModes) { now } else { tried.mode };
+        Some((mpdus, tried.psdu_bytes, mode))
     }
 
     /// The least that the link in service could send next in its TXOP.
@@ -76,7 +101,8 @@ impl Node {
         }
         let head = self.link().queue.front().expect("a link in service has something to send").clone();
         let psdu_bytes = self.psdu_bytes(std::slice::from_ref(&head));
-        self.ppdu(vec![head], psdu_bytes)
+        let mode = self.mode(self.contenders[self.sender].receiver());
+        self.ppdu(vec![head], psdu_bytes, mode)
     }
 
     fn request(&mut self) -> Frame {
@@ -101,12 +127,11 @@ impl Node {
         }
     }
 
-    fn ppdu(&mut self, mpdus: Vec<Mpdu>, psdu_bytes: u32) -> Frame {
+    fn ppdu(&mut self, mpdus: Vec<Mpdu>, psdu_bytes: u32, mode: Mode) -> Frame {
         let (_, receiver) = self.serving();
-        let mode = self.mode(receiver);
         let length = self.rules.ppdu(psdu_bytes, mode);
         Frame {
-            mpdu_ends: self.mpdu_ends(&mpdus, length),
+            mpdu_ends: self.mpdu_ends(&mpdus, mode, length),
             kind: Kind::Data,
             from: self.id,
             to: receiver,
@@ -123,13 +148,12 @@ impl Node {
     }
 
     /// When the MPDUs of a PPDU of this length end, from its start, if each is received at its own end.
-    fn mpdu_ends(&mut self, mpdus: &[Mpdu], length: u32) -> Vec<u32> {
+    fn mpdu_ends(&self, mpdus: &[Mpdu], mode: Mode, length: u32) -> Vec<u32> {
         if self.agreed().delivers_mpdus == self.rules.has(Flaw::SwappedDelivery) {
             return Vec::new();
         }
-        let (_, receiver) = self.serving();
         let bytes: Vec<u32> = mpdus.iter().map(|mpdu| self.rules.bytes_with(&mpdu.ip_bytes())).collect();
-        self.rules.mpdu_ends(&bytes, self.mode(receiver), length)
+        self.rules.mpdu_ends(&bytes, mode, length)
     }
 
     fn psdu_bytes(&mut self, mpdus: &[Mpdu]) -> u32 {
@@ -340,6 +364,7 @@ impl Node {
             }
             _ => unreachable!("no answer to that"),
         };
+        contender.link(receiver).tried = None;
         contender.release();
         self.give_up(receiver, given_up);
         all
@@ -354,6 +379,14 @@ impl Node {
         let short_limit = self.rules.short_limit;
         let sent = self.data.take().expect("a frame of mine has failed").content;
         let missed = self.misses_block_ack(&sent, rts);
+        if !harmless
+            && let Content::Mpdus(mpdus) = &sent
+            && self.tries_again(mpdus, rts, missed)
+        {
+            let (contender, _) = self.serving();
+            contender.link_has_failed(true, short_limit);
+            return;
+        }
         let (contender, receiver) = self.serving();
         let link = contender.link(receiver);
         let given_up = match sent {
@@ -379,6 +412,35 @@ impl Node {
             contender.release();
         }
         self.give_up(receiver, given_up);
+    }
+
+    /// Whether the PPDU in service, a try of which has failed, has another: then its MPDUs have failed, and that is all.
+    fn tries_again(&mut self, mpdus: &[Mpdu], rts: bool, missed: bool) -> bool {
+        let has = |flaw| self.rules.has(flaw);
+        let (more, ends) = (u32::from(has(Flaw::OneMoreTry)), missed && has(Flaw::RequestAfterEachTry));
+        let (anew, once, spares) =
+            (has(Flaw::FormedForEachTry), has(Flaw::TriesFailOnce), rts && has(Flaw::RtsIsNoTry));
+        let tries = if anew || ends { 1 } else { self.agreed().tries + more };
+        let counts_all = has(Flaw::TriesCountForLimit);
+        let (max_attempts, _) = self.limits();
+        let link = self.link();
+        let Some(tried) = &mut link.tried else { return false };
+        tried.failed += u32::from(!spares || tried.failed > 0);
+        if tried.failed < tries {
+            if !once {
+                link.fail_try(mpdus);
+            }
+            return true;
+        }
+        let spared = tried.failed > 1 && tried.mpdus[0].number < max_attempts;
+        let spared = spared && tried.mpdus[0].number - 1 + tried.failed >= max_attempts;
+        if counts_all {
+            link.tried = None;
+        }
+        let (contender, _) = self.serving();
+        contender.events.note_if(tries > 1, Event::TriesOver);
+        contender.events.note_if(spared, Event::SparedByTries);
+        false
     }
 
     /// Whether a Block Ack was missed after which a request is due. `rts`: what came to nothing was an RTS.

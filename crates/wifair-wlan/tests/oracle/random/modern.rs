@@ -78,6 +78,7 @@ pub fn aggregation(rules: Rules) -> impl Strategy<Value = Rules> {
         prop_oneof![4 => Just(0u32), 2 => 100u32..4_000, 1 => 4_000u32..12_000, 1 => Just(u32::MAX)],
     );
     let attempts = prop_oneof![1 => Just(7u32), 3 => 1u32..5];
+    let tries = prop_oneof![2 => Just(1u32), 2 => 2u32..4, 1 => Just(10)];
     let reorder_timeout = prop_oneof![4 => 300u32..8_000, 1 => 8_000u32..20_000];
     let requests = select(vec![
         Requests::Never,
@@ -88,10 +89,10 @@ pub fn aggregation(rules: Rules) -> impl Strategy<Value = Rules> {
     ]);
     let flags = (any::<bool>(), requests, any::<bool>(), prop::bool::weighted(0.2));
     let has_it = prop::bool::weighted(5.0 / 6.0);
-    (limits, attempts, reorder_timeout, flags, has_it).prop_map(
+    (limits, (attempts, tries), reorder_timeout, flags, has_it).prop_map(
         move |(
             (window, max_mpdus, max_ampdu_bytes, max_ppdu, spacing, max_amsdu_bytes),
-            max_attempts,
+            (max_attempts, tries),
             timeout,
             flags,
             has_it,
@@ -104,6 +105,7 @@ pub fn aggregation(rules: Rules) -> impl Strategy<Value = Rules> {
                 max_ppdu: max_ppdu * rules.steps,
                 min_spacing_quarters: spacing,
                 max_attempts,
+                tries,
                 head_run: flags.0,
                 requests: flags.1,
                 reorder_timeout: timeout * rules.steps,
@@ -252,10 +254,10 @@ pub struct Deluge {
 }
 
 pub fn deluge() -> impl Strategy<Value = Option<Deluge>> {
-    let error = prop_oneof![Just(0.0), 0.01..0.25f64];
+    let error = prop_oneof![1 => Just(0.0), 2 => 0.01..0.25f64];
     let deluge = (28u32..60, error, select(vec![64, 1_024, 1_024, 1_024]))
         .prop_map(|(ip_bytes, error, window)| Deluge { ip_bytes, error, window });
-    prop::option::weighted(0.1, deluge)
+    prop::option::weighted(0.2, deluge)
 }
 
 impl Deluge {

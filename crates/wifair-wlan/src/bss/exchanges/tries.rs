@@ -1,0 +1,62 @@
+//! PPDUs that are sent again as they were formed (`docs/medium.md`, section 12).
+
+use wifair_core::Time;
+
+use super::Exchanges;
+use crate::node::{EdcafId, LinkId};
+use crate::ppdu::Ppdu;
+use crate::rate::ChainSegment;
+
+/// Whether the retries of a link are those of its rate adaptation's chain, with one chain for each PPDU of `sender`.
+pub(super) fn have_chains(exchanges: &mut Exchanges, sender: EdcafId, link: LinkId) -> bool {
+    exchanges.nodes.tries(sender) > 1 && exchanges.links[link.index()].adaptation.retry_chains().is_some()
+}
+
+/// The modes of the tries of what `sender` forms next for a link. Empty if that has one try.
+pub(super) fn chain(
+    exchanges: &mut Exchanges,
+    sender: EdcafId,
+    link: LinkId,
+    now: Time,
+) -> Vec<ChainSegment> {
+    let attempts = exchanges.nodes.tries(sender);
+    if attempts == 1 || exchanges.nodes.transmitter(sender).forms_request(link) {
+        return Vec::new();
+    }
+    let row = &mut exchanges.links[link.index()];
+    if let Some(chains) = row.adaptation.retry_chains() {
+        let (chain, choice) = chains.take();
+        exchanges.set_rate(link, choice, now);
+        return chain;
+    }
+    let mode = exchanges.modes.of(link.station()).index_of(&row.on_air.mode);
+    vec![ChainSegment { mode, attempts, rts: false }]
+}
+
+/// Advances to the next try of the PPDU that `sender` has in service, if its last has failed. Returns whether there is one.
+pub(super) fn retry(exchanges: &mut Exchanges, sender: EdcafId) -> bool {
+    let Some(ChainSegment { mode, rts, .. }) = exchanges.nodes.transmitter(sender).tries().retry() else {
+        return false;
+    };
+    let edcaf = exchanges.nodes.edcaf(sender);
+    let (link, &Ppdu { psdu_bytes, spacing_bytes, mpdus, .. }) = (edcaf.link(), edcaf.ppdu());
+    let on_air = exchanges.modes.on_air(link.station(), mode, rts);
+    let response =
+        if mpdus == 1 { on_air.acknowledgement } else { exchanges.block_ack(&on_air, sender, link) };
+    let ppdu = Ppdu { spacing_bytes, ..Ppdu::new(&on_air, psdu_bytes, mpdus, response) };
+    exchanges.nodes.edcaf_mut(sender).set_ppdu(ppdu);
+    true
+}
+
+/// Reports to the rate adaptation of a link the PPDU of `sender` that has ended, if one has, now with a response that
+/// acknowledges so many of its MPDUs, or before, with a failure.
+pub(super) fn report(exchanges: &mut Exchanges, sender: EdcafId, link: LinkId, acknowledged: u32, now: Time) {
+    if acknowledged > 0 {
+        let mpdus = exchanges.nodes.edcaf(sender).ppdu().mpdus;
+        exchanges.nodes.transmitter(sender).tries().end(mpdus, acknowledged);
+    }
+    let Some(outcome) = exchanges.nodes.transmitter(sender).tries().take_ended(now) else { return };
+    let chains = exchanges.links[link.index()].adaptation.retry_chains();
+    let choice = chains.expect("its retries are those of a chain").on_end(&outcome);
+    exchanges.set_rate(link, choice, now);
+}

@@ -1,0 +1,198 @@
+//! PPDUs that are sent again as they were formed, and ath9k's retries (`docs/medium.md`, section 12). The second engine has
+//! tries of one mode (`oracle_exact`).
+
+use crate::support;
+
+use proptest::prelude::*;
+use support::{Peer, modes_of, packet_down};
+use wifair_core::{Rng, StationId, Time};
+use wifair_queue::MpduOutcome;
+use wifair_wlan::{
+    AggregationSpec, Ath9kSpec, Bss, BssSpec, EdcaSpec, FrameErrorRate, HardwareSpec, LinkKeys, PhySpec,
+    RateErrors, RateSpec, StationSpec, TransmissionOutcome, ht, minstrel_ht,
+};
+
+/// A station of 802.11n with one stream at 20 MHz, to which the AP loses these shares of the MPDUs.
+fn cell(mcs: u8, hardware: HardwareSpec, aggregation: AggregationSpec, lost: FrameErrorRate) -> BssSpec {
+    let station = StationSpec {
+        rate_mbps: None,
+        mcs: Some(mcs),
+        frame_error_rate: lost,
+        ..StationSpec::new("sta", 6.0)
+    };
+    let mut spec = BssSpec::new(vec![station]);
+    spec.phy = PhySpec::Ht(Default::default());
+    spec.mac.edca = Some(EdcaSpec::default());
+    spec.mac.aggregation = Some(aggregation);
+    spec.ap.hardware = hardware;
+    spec.ap.port.limit_packets = 5_000;
+    spec
+}
+
+fn ath9k() -> HardwareSpec {
+    HardwareSpec::Ath9k(Ath9kSpec::default())
+}
+
+/// A transmission: sequence numbers, transmissions of the first MPDU so far, rate in kbit/s, duration, whether it is answered,
+/// and whether the first MPDU is given up.
+#[derive(Debug)]
+struct Sent {
+    sequences: Vec<u16>,
+    attempts: u32,
+    kbps: u32,
+    lasts: Time,
+    is_answered: bool,
+    is_given_up: bool,
+}
+
+/// What the AP sends of `packets` packets that are there from the start on.
+fn downlink(spec: &BssSpec, packets: u32, end: Time) -> (Vec<Sent>, Bss) {
+    let (mut bss, mut sent) = (Bss::new(spec, 1).unwrap(), vec![]);
+    for number in 0..packets {
+        bss.send_down(StationId(0), &packet_down(0, number, 1_500), Time::ZERO);
+    }
+    let mut began = |bss: &Bss| {
+        for ppdu in bss.transmissions().filter(|ppdu| !ppdu.transmission.mpdus.is_empty()) {
+            let mpdus = &ppdu.transmission.mpdus;
+            let (begins, ends) = ppdu.ppdu.expect("nothing collides");
+            sent.push(Sent {
+                sequences: mpdus.iter().map(|mpdu| mpdu.sequence.expect("an agreement")).collect(),
+                attempts: mpdus[0].attempts,
+                kbps: ppdu.transmission.rate.as_kbps(),
+                lasts: ends - begins,
+                is_answered: ppdu.outcome == TransmissionOutcome::Acknowledged,
+                is_given_up: mpdus[0].outcome == MpduOutcome::GivenUp,
+            });
+        }
+    };
+    while bss.advance_watched(end, &mut began).is_some() {}
+    (sent, bss)
+}
+
+/// Nothing arrives: an MPDU is given up at the end of the PPDU before which it had failed as often as the limit allows.
+#[test]
+fn what_never_arrives_is_given_up_at_the_end_of_a_ppdu() {
+    let lost = || FrameErrorRate { data_down: 1.0, ..FrameErrorRate::default() };
+    let keys = |tries, max_attempts| AggregationSpec { tries, max_attempts, ..AggregationSpec::default() };
+    for (hardware, tries, max_attempts, attempts) in [
+        (HardwareSpec::default(), None, None, 7),
+        (HardwareSpec::default(), Some(3), None, 9), // of three PPDUs: before the third it had failed six times
+        (HardwareSpec::default(), Some(3), Some(5), 9),
+        (HardwareSpec::default(), Some(3), Some(4), 6),
+        (ath9k(), Some(1), None, 31),
+        (ath9k(), None, None, 40), // of four PPDUs with ten tries each: before the fourth it had failed 30 times
+        (ath9k(), None, Some(30), 40),
+        (ath9k(), None, Some(21), 30),
+    ] {
+        let spec = cell(7, hardware, keys(tries, max_attempts), lost());
+        let (sent, bss) = downlink(&spec, 3, Time::from_s(10));
+        let what = format!("{tries:?}, {max_attempts:?}: {sent:?}");
+        assert_eq!(sent.iter().filter(|ppdu| ppdu.sequences[0] == 0).count(), attempts, "{what}");
+        let given_up = sent.iter().filter(|ppdu| ppdu.is_given_up);
+        let numbers: Vec<u32> = given_up.map(|ppdu| ppdu.attempts).collect();
+        assert!(!numbers.is_empty() && numbers.iter().all(|&number| number == attempts as u32), "{what}");
+        let usage = bss.snapshot(Time::from_s(10)).stations[0].down;
+        assert_eq!((usage.lost_at_retry_limit, bss.packets_under_way().count()), (3, 0), "{what}");
+    }
+}
+
+/// A PPDU has at most half the window: 32 MPDUs, where its length would allow 42. A window of one is not halved.
+#[test]
+fn ath9k_halves_the_window() {
+    let longest = |window| {
+        let aggregation = AggregationSpec { window, ..AggregationSpec::default() };
+        let mut spec = cell(7, ath9k(), aggregation, FrameErrorRate::default());
+        let link = LinkKeys { width_mhz: Some(40), streams: Some(2), ..LinkKeys::default() };
+        spec.phy = PhySpec::Ht(ht::Spec { link, ..ht::Spec::default() });
+        spec.stations[0].mcs = Some(15);
+        let (sent, _) = downlink(&spec, 500, Time::from_s(2));
+        sent.iter().map(|ppdu| ppdu.sequences.len()).max().unwrap()
+    };
+    assert_eq!([None, Some(33), Some(2), Some(1)].map(longest), [32, 16, 1, 1]);
+}
+
+/// MCS 5 and faster modes lose all, the slower ones a tenth: the chain has MCS 4, 3, 2 and 4. A PPDU is as long as MCS 2
+/// allows: (1015 · 78 − 22) / 8 = 9,893 bytes are six MPDUs, where MCS 4 has room for twelve.
+#[test]
+fn a_chain_is_tried_in_order_and_bounds_its_ppdu() {
+    let by_rate = (0..8).map(|mcs| RateErrors {
+        rate_mbps: None,
+        mcs: Some(mcs),
+        data: if mcs > 4 { 1.0 } else { 0.1 },
+    });
+    let lost = FrameErrorRate {
+        ack_down: 0.0,
+        ack_up: 0.4,
+        by_rate: by_rate.collect(),
+        ..FrameErrorRate::default()
+    };
+    let run = |hardware| {
+        let mut spec = cell(4, hardware, AggregationSpec::default(), lost.clone());
+        spec.mac.rate_adaptation = RateSpec::MinstrelHt(minstrel_ht::Spec::default());
+        let (sent, _) = downlink(&spec, 5_000, Time::from_s(3));
+        sent
+    };
+    let sent = run(ath9k());
+    let settled = &sent[sent.len() / 2..];
+    let longest =
+        |kbps| settled.iter().filter(|ppdu| ppdu.kbps == kbps).map(|ppdu| ppdu.sequences.len()).max();
+    assert_eq!((longest(39_000), longest(26_000)), (Some(6), Some(6)));
+    let ideal = run(HardwareSpec::default());
+    assert!(ideal.iter().any(|ppdu| ppdu.kbps == 39_000 && ppdu.sequences.len() > 12));
+    let (mut again, mut in_slower_modes) = (0, 0);
+    for pair in settled.windows(2) {
+        assert!(pair[0].sequences.len() == 1 || pair[0].lasts <= Time::from_us(4_096), "{pair:?}");
+        if pair[0].is_answered {
+            continue;
+        }
+        // What nobody answered is sent again next, as it was, but for the fourth try and more.
+        if pair[1].attempts == pair[0].attempts + 1 && pair[1].sequences[0] == pair[0].sequences[0] {
+            again += 1;
+            in_slower_modes += usize::from(pair[1].kbps < pair[0].kbps);
+            assert_eq!(pair[1].sequences, pair[0].sequences, "{pair:?}");
+        }
+    }
+    assert!(again > 200 && in_slower_modes > 50, "{again} sent again, {in_slower_modes} in slower modes");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    /// A link whose chains are taken learns the same as one that follows its chain itself, and chooses the same.
+    #[test]
+    fn a_chain_that_is_taken_is_the_one_that_would_be_followed(
+        seed in any::<u64>(),
+        first in 0u16..8,
+        fails in 0.0..0.9f64,
+        arrives in 0.05..1.0f64,
+    ) {
+        let modes = modes_of("802.11n");
+        let spec = RateSpec::MinstrelHt(minstrel_ht::Spec::default());
+        let [mut follows, mut taken] = [(), ()].map(|()| Peer::new(&spec, &modes, first, seed));
+        let mut rng = Rng::stream(seed, "test", "outcomes");
+        for _ in 0..600 {
+            let mpdus = if follows.samples { 1 } else { 1 + rng.below(20) };
+            let chain = taken.take_chain();
+            let mut tries = vec![];
+            let mut acknowledged = 0;
+            'chain: for segment in &chain {
+                tries.push((segment.mode, 0));
+                for _ in 0..segment.attempts {
+                    prop_assert_eq!((segment.mode, segment.rts), (follows.next, follows.rts));
+                    tries.last_mut().unwrap().1 += 1;
+                    if !rng.chance(fails) {
+                        acknowledged = (0..mpdus).filter(|_| rng.chance(arrives)).count().max(1) as u32;
+                    }
+                    follows.attempt(mpdus, acknowledged);
+                    if acknowledged > 0 {
+                        break 'chain;
+                    }
+                }
+            }
+            taken.end_chain(tries, mpdus, acknowledged);
+            prop_assert_eq!((follows.link, follows.next, follows.samples), (taken.link, taken.next, taken.samples));
+            let passes = Time::from_us(u64::from(rng.below(9_000)));
+            (follows.now, taken.now) = (follows.now + passes, taken.now + passes);
+        }
+    }
+}
