@@ -20,12 +20,13 @@ def headline(checked: Checked) -> str:
     outside, in_range = (checked.with_verdict(each) for each in (Verdict.OUTSIDE, Verdict.IN_RANGE))
     if not outside and not in_range:
         return f"The prediction holds: with {change}, all {count} quantities changed as predicted."
-    if not outside:
-        return (
-            f"The prediction holds within what was assumed: with {change}, {count - len(in_range)} of {count} quantities changed as predicted, and "
-            f"{len(in_range)} within the range over other values of what is assumed."
+    if outside:
+        told = f"The prediction does not hold: with {change}, {len(outside)} of {count} quantities changed otherwise. {_most(outside[0])}."
+    else:
+        told = (
+            f"Not as predicted, but within the range over what was assumed: with {change}, {len(in_range)} of {count} quantities changed otherwise. "
+            f"{_most(in_range[0])}."
         )
-    told = f"The prediction does not hold: with {change}, {len(outside)} of {count} quantities changed otherwise. {_most(outside[0])}."
     return f"{told} Something else changed as well." if checked.besides else told
 
 
