@@ -1,6 +1,7 @@
 """What the advice rests on: values that a scenario file marks as assumed or unknown, and other values that they might have.
 
-Values of one key with one reason follow from one assumption, and vary together. Each assumption varies alone.
+Values of one key with one reason follow from one assumption, and vary together: a `Freedom` has the range of what they may be. Advice takes the ends of each
+range, each assumption alone. `wifair fit` searches the ranges.
 """
 
 from __future__ import annotations
@@ -12,20 +13,57 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
+from wifair.analysis.sweep import label
 from wifair.errors import InputError
 from wifair.everything.contenders import REFERENCE
 from wifair.observed.origins import Mark
 from wifair.scenario.profiles import PROFILES
 from wifair.scenario.scenario import Scenario
+from wifair.tuning.ranges import Choices, Numbers, Range
 
 # What an unknown number and an assumed number are multiplied by.
-FACTORS = {"unknown": (0.25, 4.0), "assumed": (0.5, 2.0)}
+FACTORS = {"unknown": Numbers(0.25, 4.0, log=True), "assumed": Numbers(0.5, 2.0, log=True)}
+ERROR_FACTORS = Numbers(0.0, 2.0)
 # By how many an MCS differs.
-MCS_STEPS = (-2, 2)
+MCS_STEPS = Numbers(-2, 2)
 HARDWARE = ("ath9k", "firmware", "ath10k")
 
 Settings = dict[str, Any]
 Alternative = tuple[str, Callable[[Settings], None]]
+
+
+@dataclass(frozen=True)
+class Freedom:
+    """What the values of one assumption may be.
+
+    `values` is the range of a parameter, and `change` gives the value that it makes of a value; `kept` is the parameter that makes no difference.
+    `words` describes a value of the parameter, for the first of the marks.
+    """
+
+    family: str
+    why: str
+    marks: Sequence[Mark]
+    values: Range
+    kept: Any
+    change: Callable[[Any, Any], Any]
+    words: Callable[[Any], str]
+
+    @property
+    def others(self) -> list[Any]:
+        """The values that differ most: the ends of numbers, and all choices."""
+        every = [self.values.low, self.values.high] if isinstance(self.values, Numbers) else self.values.values()
+        return [each for each in every if each != self.kept]
+
+    def applied(self, settings: Settings, parameter: Any) -> None:
+        """Changes each marked value that the settings still have."""
+        for mark in self.marks:
+            if (value := value_at(settings, mark)) is None:
+                continue
+            node: Any = settings
+            *above, last = _keys(mark)
+            for key in above:
+                node = node[key]
+            node[last] = self.change(value, parameter)
 
 
 @dataclass(frozen=True)
@@ -50,19 +88,51 @@ def doubts(scenario: Scenario, marks: Sequence[Mark]) -> tuple[list[Doubt], list
     """The assumptions of a file with other values, and those that are not varied."""
     found: list[Doubt] = []
     unvaried: list[Unvaried] = []
-    relevant = [mark for mark in marks if mark.table != "run" and mark.key not in ("name", "station", "direction")]
-    ordered = sorted(relevant, key=lambda mark: (mark.family, mark.origin, mark.what))
-    for (family, origin, what), group in groupby(ordered, lambda mark: (mark.family, mark.origin, mark.what)):
-        listed = list(group)
+    for listed in _groups(marks):
+        family, why = listed[0].family, _why(listed[0])
         mine = [
-            Doubt(family, f"{origin}: {what}", other, changed)
+            Doubt(family, why, other, changed)
             for other, change in _alternatives(scenario.settings(), listed)
             if (changed := _changed(scenario, change)) is not None
         ]
         found += mine
         if not mine:
-            unvaried.append(Unvaried(family, f"{origin}: {what}"))
+            unvaried.append(Unvaried(family, why))
     return found, unvaried
+
+
+def freedoms(scenario: Scenario, marks: Sequence[Mark]) -> tuple[list[Freedom], list[Unvaried]]:
+    """What may vary of a file, and what is assumed without a rule by which it could."""
+    found: list[Freedom] = []
+    unvaried: list[Unvaried] = []
+    for listed in _groups(marks):
+        freedom = _freedom(scenario.settings(), listed)
+        takes = (
+            [other for other in freedom.others if _changed(scenario, partial(freedom.applied, parameter=other))]
+            if freedom
+            else []
+        )
+        if freedom and takes:
+            found.append(freedom)
+        else:
+            unvaried.append(Unvaried(listed[0].family, _why(listed[0])))
+    return found, unvaried
+
+
+def _groups(marks: Sequence[Mark]) -> Iterator[list[Mark]]:
+    """The marks by assumption."""
+    relevant = [mark for mark in marks if mark.table != "run" and mark.key not in ("name", "station", "direction")]
+    ordered = sorted(relevant, key=_assumption)
+    for _, group in groupby(ordered, _assumption):
+        yield list(group)
+
+
+def _assumption(mark: Mark) -> tuple[str, str, str]:
+    return mark.family, mark.origin, mark.what
+
+
+def _why(mark: Mark) -> str:
+    return f"{mark.origin}: {mark.what}"
 
 
 def _changed(scenario: Scenario, change: Callable[[Settings], None]) -> Scenario | None:
@@ -84,62 +154,67 @@ def _alternatives(settings: Settings, marks: Sequence[Mark]) -> Iterator[Alterna
         if "bulk" in first.what and len(gone) < len(settings["flows"]):
             yield f"{len(gone)} of these {len(marks)} flows are idle", partial(_without, gone=gone)
         return
+    if freedom := _freedom(settings, marks):
+        for other in freedom.others:
+            yield freedom.words(other), partial(freedom.applied, parameter=other)
+
+
+def _freedom(settings: Settings, marks: Sequence[Mark]) -> Freedom | None:
+    """What the values of one assumption may be; None without a rule for them."""
+    first = marks[0]
+    value = value_at(settings, first)
     rule = RULES.get(first.family, partial(_numbers, factors=FACTORS[first.origin]))
-    for other, change in rule(_value(settings, first)):
-        yield other, _set(marks, change)
+    found = rule(value)
+    return Freedom(first.family, _why(first), marks, *found) if found else None
 
 
-# Other values of one value: in words, and what makes them of each value with the same reason.
-Others = Iterator[tuple[str, Callable[[Any], Any]]]
+# The range of a parameter for a value, the parameter that keeps it, what the parameter makes of each value, and its words.
+Rule = tuple[Range, Any, Callable[[Any, Any], Any], Callable[[Any], str]]
 
 
-def _numbers(value: Any, factors: Sequence[float]) -> Others:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        for factor in factors:
-            yield f"{_times(value, factor):g}", partial(_times, factor=factor)
+def _numbers(value: Any, factors: Numbers) -> Rule | None:
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    return factors, 1.0, _times, lambda factor: f"{_times(value, factor):g}"
 
 
-def _constant(_: Any, value: Any) -> Any:
-    return value
+def _choices(value: Any, others: Sequence[Any], words: Callable[[Any], str] = str) -> Rule:
+    listed = others if value in others else (value, *others)
+    return Choices(tuple(listed)), value, lambda _, other: other, words
 
 
-def _hardware(value: Any) -> Others:
-    for name in HARDWARE:
-        yield name, partial(_constant, value=name)
+def _hardware(value: Any) -> Rule | None:
+    return _choices(value, HARDWARE)
 
 
-def _scheme(value: Any) -> Others:
+def _scheme(value: Any) -> Rule | None:
     """Another scheme would be set by other commands."""
-    if (value.get("name") if isinstance(value, Mapping) else value) == REFERENCE:
-        slow = {"name": REFERENCE, "slow_station_rule": True}
-        yield "mac80211 of 2016 to 2025, easier on slow stations", partial(_constant, value=slow)
+    if (value.get("name") if isinstance(value, Mapping) else value) != REFERENCE:
+        return None
+    slow = {"name": REFERENCE, "slow_station_rule": True}
+    words = "mac80211 of 2016 to 2025, easier on slow stations"
+    return _choices(value, (slow,), lambda other: words if other == slow else label(other))
 
 
-def _profiles(value: Any) -> Others:
-    for name in PROFILES:
-        yield name, partial(_constant, value=name)
+def _profiles(value: Any) -> Rule | None:
+    return _choices(value, tuple(PROFILES))
 
 
-def _indices(value: Any) -> Others:
-    for step in MCS_STEPS:
-        yield f"{step:+d}", partial(_stepped, step=step)
+def _indices(value: Any) -> Rule | None:
+    return MCS_STEPS, 0, lambda mcs, step: max(mcs + step, 0), lambda step: f"{step:+d}"
 
 
-def _stepped(mcs: int, step: int) -> int:
-    return max(mcs + step, 0)
+def _errors(value: Any) -> Rule | None:
+    words = {0.0: "no errors", 2.0: "twice as many errors"}
+    return ERROR_FACTORS, 1.0, _scaled, lambda factor: words.get(factor, f"{factor:.3g} times as many errors")
 
 
-def _errors(value: Any) -> Others:
-    yield "no errors", partial(_scaled, factor=0.0)
-    yield "twice as many errors", partial(_scaled, factor=2.0)
+def _loads(value: Any) -> Rule | None:
+    words = {0.5: "half the load", 2.0: "twice the load"}
+    return FACTORS["assumed"], 1.0, _loaded, lambda factor: words.get(factor, f"{factor:.3g} times the load")
 
 
-def _loads(value: Any) -> Others:
-    yield "half the load", partial(_loaded, factor=0.5)
-    yield "twice the load", partial(_loaded, factor=2.0)
-
-
-RULES: Mapping[str, Callable[[Any], Others]] = {
+RULES: Mapping[str, Callable[[Any], Rule | None]] = {
     "ap.hardware": _hardware,
     "ap.scheme": _scheme,
     "tcp.profile": _profiles,
@@ -181,7 +256,8 @@ def _keys(mark: Mark) -> list[str | int]:
     return [key for key in keys if key != ""]
 
 
-def _value(settings: Settings, mark: Mark) -> Any:
+def value_at(settings: Settings, mark: Mark) -> Any:
+    """The value that a mark names; None if the settings do not have it."""
     node: Any = settings
     for key in _keys(mark):
         try:
@@ -189,22 +265,6 @@ def _value(settings: Settings, mark: Mark) -> Any:
         except (KeyError, IndexError, TypeError):
             return None
     return node
-
-
-def _set(marks: Sequence[Mark], other: Callable[[Any], Any]) -> Callable[[Settings], None]:
-    """Replaces the value of each mark that the settings still have."""
-
-    def change(settings: Settings) -> None:
-        for mark in marks:
-            if (value := _value(settings, mark)) is None:
-                continue
-            node: Any = settings
-            *above, last = _keys(mark)
-            for key in above:
-                node = node[key]
-            node[last] = other(value)
-
-    return change
 
 
 def _without(settings: Settings, gone: set[int]) -> None:
