@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from wifair.advising.advice import OWN, PROBE, Advice
 from wifair.advising.changes import Change
-from wifair.observed.calibration import NEIGHBOURS
-from wifair.observed.shown import of_runs
+from wifair.observed.shown import network, of_runs
 from wifair.prediction.prediction import Other, Pair, Prediction
 from wifair.results.results import Results
 
@@ -16,12 +15,9 @@ def predicted(advice: Advice) -> Prediction | None:
     if change is None or advice.fresh is None:
         return None
     plan = advice.scenario.plan()
-    stations = [each["label"] for each in plan["bss"]["stations"] if each["label"] != NEIGHBOURS]
-    flows = {
-        (flow["station"], flow["direction"])
-        for flow in plan["flows"]
-        if flow["station"] in stations and not flow["label"].startswith(PROBE)
-    }
+    stations, flows = network(
+        {**plan, "flows": [flow for flow in plan["flows"] if not flow["label"].startswith(PROBE)]}
+    )
     others = [
         Other(each.doubt.family, each.doubt.why, each.doubt.other, _pair(each.results, change))
         for each in advice.doubted
@@ -31,8 +27,8 @@ def predicted(advice: Advice) -> Prediction | None:
         change.name,
         change.settings,
         plan["run"]["duration_s"],
-        tuple(stations),
-        frozenset(flows),
+        stations,
+        flows,
         _pair(advice.fresh, change),
         tuple(others),
     )

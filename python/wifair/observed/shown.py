@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -113,6 +113,14 @@ def _rates(station: Station) -> dict[Direction, float]:
         if load.mbps is not None and load.direction in rates:
             rates[load.direction] += load.mbps
     return rates
+
+
+def network(plan: Mapping[str, Any]) -> tuple[tuple[str, ...], frozenset[tuple[str, str]]]:
+    """The stations of a plan, and the directions of these that carry data; without the station that is for other networks."""
+    stations = tuple(each["label"] for each in plan["bss"]["stations"] if each["label"] != NEIGHBOURS)
+    return stations, frozenset(
+        (flow["station"], flow["direction"]) for flow in plan["flows"] if flow["station"] in stations
+    )
 
 
 def of_runs(results: Results, cell: str) -> dict[Quantity, Values]:

@@ -3,6 +3,7 @@
 prediction.py   what an access point would show before and after the change, by runs; its form in JSON
 measurement.py  a measurement: files of one network, or several in folders
 comparison.py   the measured and the predicted change of each quantity
+way.py          how far a measurement lies on the way from one prediction to another
 assumptions.py  which assumptions the measured change speaks against
 besides.py      what changed in addition to the change
 checked.py      the check of a prediction

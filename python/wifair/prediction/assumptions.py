@@ -21,7 +21,6 @@ varies.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -31,12 +30,11 @@ from wifair.observed.shown import Quantity
 from wifair.prediction.comparison import SCALES, Compared
 from wifair.prediction.measurement import Measured
 from wifair.prediction.prediction import Other, Prediction
-from wifair.stats import LEVEL, Interval, Values, half_width
+from wifair.prediction.way import along, mean, of_mean, over_times
+from wifair.stats import LEVEL, Interval, Values
 
 # Sums and indexes repeat what the stations show.
 REPEATED = ("down", "up", "fairness", "airtime fairness")
-# Σ w d² must exceed that which chance gives by this factor.
-CLEAR = 4.0
 
 
 @dataclass(frozen=True)
@@ -93,18 +91,18 @@ class _Space:
         seeds = min(len(own), len(other_own))
         towards = (other_changed - other_own)[:seeds] - (changed - own)[:seeds]
         missed = np.array([each.measured.estimate - each.predicted.estimate for each in there])
-        noise = (self._run_noise(own, self.before, there), self._run_noise(changed, self.after, there))
-        way = self._way(towards, missed, weights, [*noise, self._mean_noise(changed - own)])
+        noise = (self._noise(own, self.before, there), self._noise(changed, self.after, there))
+        way = self._along(towards, missed, weights, [*noise, of_mean(changed - own)])
         if way is None:
             return Spoken(other, None)
         step = min(max(way.estimate, 0.0), 1.0)
         level_before = np.array([float(each.scale.of(self.before[each.quantity].values).mean()) for each in there])
-        level_noise = [noise[0], self._mean_noise(own)]
+        level_noise = [noise[0], of_mean(own)]
         level_weights = self._level_weights(level_noise, there)
-        level_missed, level_towards = level_before - _mean(own), (other_own - own[: len(other_own)])[:seeds]
-        earlier = self._way(level_towards, level_missed, level_weights, level_noise)
+        level_missed, level_towards = level_before - mean(own), (other_own - own[: len(other_own)])[:seeds]
+        earlier = self._along(level_towards, level_missed, level_weights, level_noise)
         missed_all = np.concatenate([missed, level_missed])
-        step_all = step * np.concatenate([_mean(towards), _mean(level_towards)])
+        step_all = step * np.concatenate([mean(towards), mean(level_towards)])
         explained = _explained(missed_all, step_all, np.concatenate([weights, level_weights]))
         return Spoken(other, way, explained, earlier)
 
@@ -118,35 +116,15 @@ class _Space:
     def _matrix(self, values: Mapping[Quantity, Values], there: Sequence[Compared]) -> Values:
         return np.stack([SCALES[each.quantity.kind].of(values[each.quantity]) for each in there], axis=1)
 
-    def _run_noise(self, runs: Values, measured: Mapping[Quantity, Measured], there: Sequence[Compared]) -> Values:
+    def _along(self, towards: Values, missed: Values, weights: Values, noise: Sequence[Values]) -> Interval | None:
+        return along(towards, missed, weights, noise, self.level)
+
+    def _noise(self, runs: Values, measured: Mapping[Quantity, Measured], there: Sequence[Compared]) -> Values:
         """The deviations of runs as they would be over the time of the measurement."""
-        times = [measured[each.quantity].elapsed_s or self.prediction.duration_s for each in there]
-        return (runs - _mean(runs)) * np.sqrt(self.prediction.duration_s / np.array(times))
-
-    @staticmethod
-    def _mean_noise(runs: Values) -> Values:
-        return (runs - _mean(runs)) / math.sqrt(len(runs))
-
-    def _way(self, towards: Values, missed: Values, weights: Values, noise: Sequence[Values]) -> Interval | None:
-        """How far `missed` lies in the direction of `towards`; None if that direction is not clear."""
-        direction = _mean(towards)
-        length = float(weights @ direction**2)
-        by_chance = float(weights @ (np.nanvar(towards, axis=0, ddof=1) / len(towards)))
-        if not length > CLEAR * by_chance:
-            return None
-        along = weights * direction / length
-        projected = [np.nan_to_num(each) @ along for each in noise]
-        half = math.hypot(*(half_width(each, self.level) for each in projected))
-        estimate = float(along @ missed)
-        return Interval(estimate, estimate - half, estimate + half, len(towards))
+        return over_times(runs, [measured[each.quantity].elapsed_s for each in there], self.prediction.duration_s)
 
 
 def _explained(missed: Values, step: Values, weights: Values) -> float:
     """Which part of a weighted miss a step takes away."""
     whole = float(weights @ missed**2)
     return 1 - float(weights @ (missed - step) ** 2) / whole if whole else 0.0
-
-
-def _mean(runs: Values) -> Values:
-    found: Values = np.nanmean(runs, axis=0)
-    return found

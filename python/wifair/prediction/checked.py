@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +11,10 @@ from wifair.observed.shown import Quantity, with_cell
 from wifair.prediction.assumptions import Spoken, spoken
 from wifair.prediction.besides import Besides, besides
 from wifair.prediction.comparison import Compared, Verdict, compared
-from wifair.prediction.measurement import Measured, Measurement, measurement
+from wifair.prediction.measurement import Measured, Measurement, measurement, named, with_sums
 from wifair.prediction.prediction import Other, Pair, Prediction, read
 
 __all__ = ["Checked", "Verdict", "check", "measurement", "read"]
-
-# The name that `wifair import` gives a station: its number among those of the files.
-_NUMBERED = re.compile(r"station-(\d+)", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -46,7 +42,7 @@ def check(before: str | Path, after: str | Path, advice: str | Path) -> Checked:
     """Compares two measurements with the prediction in a file of advice. Raises `InputError`."""
     prediction = read(Path(advice))
     first, second = measurement(Path(before)), measurement(Path(after))
-    names = stations(prediction, first, str(advice))
+    names = named(prediction.stations, first, str(advice))
     if not set(names) & set(second.keys):
         raise InputError(
             f"{second.name}: has none of the stations of {first.name}, by their addresses; allowed here: two measurements of one network, with "
@@ -57,7 +53,7 @@ def check(before: str | Path, after: str | Path, advice: str | Path) -> Checked:
     there = {name for key, name in names.items() if key in second.keys}
     flows = {flow for flow in prediction.flows if flow[0] in there and _is_measured(flow, before_all, after_all)}
     now = _only(prediction, flows)
-    found_before, found_after = _with_cell(before_all, flows), _with_cell(after_all, flows)
+    found_before, found_after = with_sums(before_all, flows), with_sums(after_all, flows)
     found = compared(found_before, found_after, now.pair, [each.pair for each in now.others], now.duration_s)
     if not found:
         raise InputError(
@@ -71,29 +67,6 @@ def check(before: str | Path, after: str | Path, advice: str | Path) -> Checked:
         tuple(differences),
         tuple(_remarks(first, second, found_before, found_after)),
     )
-
-
-def stations(prediction: Prediction, before: Measurement, advice: str) -> dict[str, str]:
-    """The names of the prediction's stations by their keys in the measurement.
-
-    `wifair import` numbers stations in the order of the files. Stations with other names must be as many as the measurement has.
-    """
-    keys = before.keys
-    numbers = [_NUMBERED.fullmatch(name) for name in prediction.stations]
-    if all(numbers):
-        at = [int(found[1]) for found in numbers if found]
-        if max(at, default=1) > len(keys):
-            raise InputError(
-                f"{before.name}: has {len(keys)} stations, and {advice} has station-{max(at)}; allowed here: the files that the scenario was "
-                "imported from, in the same order."
-            )
-        return {keys[number - 1]: name for number, name in zip(at, prediction.stations, strict=True)}
-    if len(keys) != len(prediction.stations):
-        raise InputError(
-            f"{before.name}: has {len(keys)} stations, and {advice} has {len(prediction.stations)}; allowed here: a measurement of the network that "
-            "the advice is for."
-        )
-    return dict(zip(keys, prediction.stations, strict=True))
 
 
 def _is_measured(flow: tuple[str, str], *measured: Mapping[Quantity, Measured]) -> bool:
@@ -126,15 +99,6 @@ def _only(prediction: Prediction, flows: set[tuple[str, str]]) -> Prediction:
         pair(prediction.pair),
         others,
     )
-
-
-def _with_cell(measured: Mapping[Quantity, Measured], flows: set[tuple[str, str]]) -> dict[Quantity, Measured]:
-    """What was measured, with sums and indexes of these flows over the shortest time of any."""
-    times = max((len(each.values) for each in measured.values()), default=0)
-    whole = {what: each.values for what, each in measured.items() if len(each.values) == times}
-    known = [each.elapsed_s for each in measured.values() if each.elapsed_s is not None]
-    added = {what: values for what, values in with_cell(whole, flows).items() if what not in measured}
-    return {**measured, **{what: Measured(values, min(known, default=None)) for what, values in added.items()}}
 
 
 def _remarks(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,11 +12,15 @@ import numpy as np
 from wifair.errors import InputError
 from wifair.observed.network import Observed
 from wifair.observed.readers import observe
-from wifair.observed.shown import Quantity, of_network
+from wifair.observed.shown import Quantity, of_network, with_cell
 from wifair.observed.tables import with_traffic
 from wifair.stats import Values
 
 ALLOWED = "a file that `wifair import` reads, a folder with such files of one network, or a folder with such folders"
+
+
+# The name that `wifair import` gives a station: its number among those of the files.
+_NUMBERED = re.compile(r"station-(\d+)", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -73,3 +78,34 @@ def measurement(path: Path) -> Measurement:
     if deep := [each.name for each in times if len(each.times) > 1]:
         raise InputError(f"{deep[0]}: has folders in it; allowed here: {ALLOWED}.")
     return Measurement(str(path), tuple(each.times[0] for each in times) if times else (observe(files),))
+
+
+def named(names: Sequence[str], measured: Measurement, whose: str) -> dict[str, str]:
+    """The names of stations by their keys in a measurement; `whose` they are, for errors. Raises `InputError`.
+
+    `wifair import` numbers stations in the order of the files. Stations with other names must be as many as the measurement has.
+    """
+    keys = measured.keys
+    numbers = [_NUMBERED.fullmatch(name) for name in names]
+    if all(numbers):
+        at = [int(found[1]) for found in numbers if found]
+        if max(at, default=1) > len(keys):
+            raise InputError(
+                f"{measured.name}: has {len(keys)} stations, and {whose} has station-{max(at)}; allowed here: the files that the scenario was "
+                "imported from, in the same order."
+            )
+        return {keys[number - 1]: name for number, name in zip(at, names, strict=True)}
+    if len(keys) != len(names):
+        raise InputError(
+            f"{measured.name}: has {len(keys)} stations, and {whose} has {len(names)}; allowed here: a measurement of the same network."
+        )
+    return dict(zip(keys, names, strict=True))
+
+
+def with_sums(measured: Mapping[Quantity, Measured], flows: set[tuple[str, str]]) -> dict[Quantity, Measured]:
+    """What was measured, with sums and indexes of these flows over the shortest time of any."""
+    times = max((len(each.values) for each in measured.values()), default=0)
+    whole = {what: each.values for what, each in measured.items() if len(each.values) == times}
+    known = [each.elapsed_s for each in measured.values() if each.elapsed_s is not None]
+    added = {what: values for what, values in with_cell(whole, flows).items() if what not in measured}
+    return {**measured, **{what: Measured(values, min(known, default=None)) for what, values in added.items()}}
