@@ -101,6 +101,11 @@ impl Numbering {
         1 << self.category_bits
     }
 
+    /// Whether a node has a function per category (EDCA), or a single one (DCF).
+    pub(crate) fn has_categories(self) -> bool {
+        self.category_bits > 0
+    }
+
     /// The function of a node for a category; under DCF the only one.
     #[inline(always)]
     pub(crate) fn edcaf(self, node: Node, ac: Ac) -> EdcafId {

@@ -321,11 +321,6 @@ impl Nodes {
         }
     }
 
-    /// EDCA, where it is used.
-    pub(crate) fn edca(&self) -> Option<&Edca> {
-        self.edca.as_ref()
-    }
-
     /// The category of a channel access function; none under DCF.
     pub(crate) fn category_of(&self, index: EdcafId) -> Option<Ac> {
         self.edca.as_ref().map(|_| self.edcaf(index).role().ac)

@@ -209,7 +209,7 @@ impl Exchanges {
     /// Follows queue sizes from now on if a scheme of the AP asks for them and stations send them; recomputes what depends on
     /// it.
     pub(super) fn follow_queue_sizes(&mut self) {
-        let wanted = self.nodes.edca().is_some()
+        let wanted = self.nodes.numbering().has_categories()
             && self.nodes.ports_of(Node::Ap).any(|(_, port)| port.hooks().queue_size);
         if wanted && self.queue_sizes.is_none() {
             self.queue_sizes = Some(QueueSizes::new(self.nodes.ports().count()));

@@ -18,7 +18,7 @@ impl Exchanges {
     pub(super) fn start_unusually(&mut self, now: Time) -> Option<EdcafId> {
         self.medium.begin_unusually(now);
         let with_beacon = self.medium.take_beacon();
-        if with_beacon || self.nodes.edca().is_some() {
+        if with_beacon || self.nodes.numbering().has_categories() {
             for sender in self.medium.collide_internally(with_beacon) {
                 self.lose_internally(sender, now);
             }
