@@ -130,7 +130,7 @@ class Contest:
         among = tuple(contenders(schemes))
         changes = dict(parse_assignments(settings))
         made = [
-            _setting(
+            setting_of(
                 scenario, senders, with_defaults(senders.applied(scenario.scenario(form)).override(changes)), among
             )
             for scenario in staged(scenarios)
@@ -168,7 +168,7 @@ class Contest:
             if label(own) not in {contender.name for contender in among}:
                 among += contenders([own])
         made = [
-            replace(_setting(scenario, senders, scenario.given, among), own=label(scenario.scheme))
+            replace(setting_of(scenario, senders, scenario.given, among), own=label(scenario.scheme))
             for scenario in scenarios
             for senders in scenario.senders
         ]
@@ -235,7 +235,8 @@ def _options(scenarios: Sequence[str], schemes: Sequence[str | Mapping[str, Any]
     return told + (["--seeds", f"{seeds}"] if seeds is not None else [])
 
 
-def _setting(scenario: Staged, senders: Senders, base: Scenario, among: Sequence[Contender]) -> Setting:
+def setting_of(scenario: Staged, senders: Senders, base: Scenario, among: Sequence[Contender]) -> Setting:
+    """The setting with a cell per scheme, or the reason why it cannot run there."""
     cells: dict[str, Cell] = {}
     refused: dict[str, str] = {}
     for contender in among:

@@ -165,13 +165,14 @@ class Paper(Protocol):
         ...
 
 
-# wifair's own studies in a paper's form.
-OURS = ("generations",)
+# wifair's own studies in a paper's form, with their packages.
+OURS: Mapping[str, str] = {"generations": f"{__name__}.generations", "shipping": "wifair.shipping"}
 
 
 def study_ids() -> list[str]:
     """The ids of the papers and of wifair's own studies."""
-    return sorted(found.name.replace("_", "-") for found in pkgutil.iter_modules(__path__) if found.ispkg)
+    found = {module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__) if module.ispkg}
+    return sorted(found | OURS.keys())
 
 
 def paper_ids() -> list[str]:
@@ -188,5 +189,5 @@ def find(paper_id: str) -> Paper:
         hint = nearest(paper_id, known)
         asked = f" Did you mean {hint}?" if hint else ""
         raise InputError(f"there is no paper {paper_id!r}.{asked} Allowed here: {', '.join(known)}.")
-    paper: Paper = import_module(f"{__name__}.{paper_id.replace('-', '_')}")
+    paper: Paper = import_module(OURS.get(paper_id) or f"{__name__}.{paper_id.replace('-', '_')}")
     return paper

@@ -75,6 +75,8 @@ class Verdict(StrEnum):
     NOTHING_TO_CURE = "nothing to cure"
     GONE = "gone"
     REVERSED = "reversed"
+    HOLDS = "holds"
+    FAILS = "fails"
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ COLUMNS = {
 # not ordered.
 NEARNESS = {"reproduced": 2, "trend only": 1, "not reproduced": 0}
 NEARNESS |= {"survives": 2, "fades": 1, "nothing to cure": 0, "gone": 0, "reversed": -1, "undetermined": 1}
+NEARNESS |= {"holds": 2, "fails": 0}
 
 
 def write(page: Path, document: Mapping[str, Any]) -> None:

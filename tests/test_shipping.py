@@ -1,0 +1,106 @@
+"""The study `shipping`: its rule for counts, its parts, and that the final population belongs to the scheme that is there."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from conftest import Cli
+from hypothesis import given
+from hypothesis import strategies as st
+from wifair.analysis.sweep import label
+from wifair.errors import InputError
+from wifair.everything.contenders import REFERENCE
+from wifair.papers import find
+from wifair.papers.claims import Verdict
+from wifair.scenario.components import components
+from wifair.shipping.claims import CLAIMS
+from wifair.shipping.counts import Count
+from wifair.shipping.frozen import FROZEN, Frozen
+from wifair.shipping.parts import (
+    FACTORS,
+    HARDWARE,
+    HOSTS,
+    INGREDIENTS,
+    PARAMETERS,
+    SCHEME,
+    condition_part,
+    population_part,
+    scaled,
+    settings_part,
+    without,
+)
+
+ROOT = Path(__file__).parents[1]
+
+
+@given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 20), st.integers(0, 40))
+def test_a_count_holds_or_fails_only_if_no_undecided_setting_could_change_it(
+    found: int, undecided: int, rest: int, bound: int
+) -> None:
+    total = found + undecided + rest
+    outcomes = [found + more for more in range(undecided + 1)]
+    for least, most in ((bound, None), (None, bound)):
+        holds = {(n >= bound) if least is not None else (n <= bound) for n in outcomes}
+        wanted = {True: Verdict.HOLDS, False: Verdict.FAILS}[holds.pop()] if len(holds) == 1 else Verdict.UNDETERMINED
+        assert Count(found, undecided, total, least, most).verdict is (wanted if total else Verdict.UNDETERMINED)
+
+
+def test_claims_have_names_of_their_own_and_say_what_they_count() -> None:
+    assert len({claim.id for claim in CLAIMS}) == len(CLAIMS)
+    nothing = [claim.judge({}) for claim in CLAIMS]
+    assert {judgement.verdict for judgement in nothing} == {Verdict.UNDETERMINED}
+    assert all(judgement.reading and judgement.statement.endswith(".") for judgement in nothing)
+
+
+def test_the_parameters_are_the_schemes_defaults() -> None:
+    [properties] = [told["parameters"]["properties"] for told in components("schemes") if told["name"] == SCHEME]
+    assert {name: properties[name]["default"] for name in PARAMETERS} == PARAMETERS
+    assert all(change.keys() <= properties.keys() for change in INGREDIENTS.values())
+
+
+def test_the_settings_have_every_variant_and_conditions_only_where_they_can_be() -> None:
+    part = settings_part("quick", None)
+    assert len(part.contest.settings) == 35
+    cells = part.contest.settings[0].cells
+    variants = {label(without(ingredient)) for ingredient in INGREDIENTS}
+    variants |= {label(scaled(parameter, factor)) for parameter in PARAMETERS for factor in FACTORS}
+    assert cells.keys() == {REFERENCE, SCHEME, *variants}
+    ids = {setting.id for setting in part.contest.settings}
+    for condition in (*HARDWARE, *HOSTS):
+        made = condition_part(condition, "quick", None).contest.settings
+        assert made, condition.id
+        assert not ids & {setting.id for setting in made}
+        ids |= {setting.id for setting in made}
+        assert {name for setting in made for name in setting.cells} == {REFERENCE, SCHEME}
+
+
+def test_a_population_has_every_kind() -> None:
+    part = population_part("population", "", 1, "quick", None)
+    kinds = {setting.staged.id.rpartition("-")[0] for setting in part.contest.settings}
+    assert kinds == {f"population/{kind}" for kind in ("home", "cafe", "office", "classroom")}
+
+
+def test_the_final_population_belongs_to_what_is_there() -> None:
+    assert Frozen("0123abcd" + 32 * "0", {}).seed == 0x0123ABCD
+    for path, digest in (FROZEN.files if FROZEN else {}).items():
+        assert sha256((ROOT / path).read_bytes()).hexdigest() == digest, (
+            f"{path} has changed since the final population"
+        )
+
+
+def test_what_the_study_does_not_have_is_refused() -> None:
+    study = find("shipping")
+    with pytest.raises(InputError, match="figure 'wages' is not in this study; allowed here: settings, conditions"):
+        study.reproduce("quick", "wages", None, None, None)
+    with pytest.raises(InputError, match="reading: 'ideal' is not allowed here"):
+        study.reproduce("quick", None, None, None, None, reading="ideal")
+
+
+def test_the_population_is_run_and_judged(here: Cli, tmp_path: Path) -> None:
+    done = here("paper", "shipping", "--figure", "populations", "--seeds", "2", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "3 claims" in done.stdout
+    assert f"against `{REFERENCE}`" in (tmp_path / "populations.md").read_text(encoding="utf-8")
+    assert (tmp_path / "populations.png").exists()
