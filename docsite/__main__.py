@@ -163,7 +163,7 @@ def _still_in_list(lines: list[str]) -> bool:
 def _configuration(docs: Path, appendices: Collection[str]) -> dict[str, Any]:
     papers = paper_ids()
     tables = sorted(name.removesuffix(".md") for name in appendices)
-    verdicts = [f"{study}-verdicts" for study in study_ids()]
+    verdicts = [name for study in study_ids() if (docs / f"{(name := f'{study}-verdicts')}.md").exists()]
     verdicts += sorted(path.stem for path in docs.glob("*-calibration.md"))
     named = {
         *(*START, *GUIDES, *CONCEPTS, *MODELS, *QUALITY, *papers, *OURS, *tables, *verdicts),

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 IN_STUDIES = {"--seeds": "replications", "--precision": "precision"}
 
 
+# More characters than any sentence has.
+LONGEST = 1000
+
 LISTS = "`wifair new` without a name lists the scenarios, `wifair schemes` the schemes."
 
 
@@ -27,6 +30,13 @@ class Commands(TyperGroup):
         if args and args[0] == "list":
             raise InputError(f"there is no command list. {LISTS}")
         return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Context, formatter: Any) -> None:  # type: ignore[override]  # its type is of typer's own click
+        """Lists the commands, each with its whole first sentence, on a second line where it is long."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, command.get_short_help_str(LONGEST)) for name, command in commands if command]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
 
 class Command(TyperCommand):
