@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +96,24 @@ def test_the_assumption_that_is_wrong_is_named_first() -> None:
     for truth, key in ((TILTED, "wire.rate_mbps"), (STRONGER, "tcp.profile")):
         for seed in range(20):
             assert checked(truth, seed)[1][:1] == [key]
+
+
+def test_a_quantity_that_hardly_any_run_of_another_value_has_says_nothing_of_it() -> None:
+    rng = np.random.default_rng(1)
+    prediction = predicted(rng)
+    before, after = (TILTED.measured(rng, side) for side in (TILTED.before, TILTED.after))
+    first, *_ = prediction.others
+    once = np.where(np.arange(6) == 0, first.pair.own[GOODPUT[0]], np.nan)
+    without = [{k: v for k, v in side.items() if k != GOODPUT[0]} for side in (first.pair.own, first.pair.changed)]
+    rare = [{**side, GOODPUT[0]: once} for side in without]
+
+    def said(sides: list[dict[Quantity, Values]]) -> tuple[Any, float]:
+        told = replace(prediction, others=(replace(first, pair=Pair(*sides)),))
+        found = compared(before, after, told.pair, [each.pair for each in told.others], RUN_S)
+        [only] = spoken(told, found, before, after)
+        return only.way, only.explained
+
+    assert said(rare) == said(without)
 
 
 def test_a_change_that_no_assumption_predicts_is_outside() -> None:

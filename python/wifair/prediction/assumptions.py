@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wifair.observed.shown import Quantity
-from wifair.prediction.comparison import SCALES, Compared
+from wifair.prediction.comparison import SCALES, Compared, is_known
 from wifair.prediction.measurement import Measured
 from wifair.prediction.prediction import Other, Prediction
 from wifair.prediction.way import along, mean, of_mean, over_times
@@ -82,7 +82,7 @@ class _Space:
 
     def of(self, other: Other) -> Spoken:
         pair = self.prediction.pair
-        there = [each for each in self.used if each.quantity in other.pair.own and each.quantity in other.pair.changed]
+        there = [each for each in self.used if is_known(other.pair, each.quantity)]
         if not there:
             return Spoken(other, None)
         weights = np.array([1 / (each.error**2 + each.scale.margin**2) for each in there])

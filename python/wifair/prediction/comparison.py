@@ -133,13 +133,18 @@ def compared(
     duration_s: float,
 ) -> list[Compared]:
     """All quantities that both measurements and the prediction have."""
-    common = [what for what in pair.own if what in before and what in after and _is_known(pair, what)]
+    common = [what for what in pair.own if what in before and what in after and is_known(pair, what)]
     level = 1 - (1 - LEVEL) / max(len(common), 1)
     return [_compared(what, before[what], after[what], pair, others, duration_s, level) for what in common]
 
 
-def _is_known(pair: Pair, what: Quantity) -> bool:
-    return what in pair.changed and bool(np.count_nonzero(np.isfinite(pair.own[what] + pair.changed[what])) > 1)
+def is_known(pair: Pair, what: Quantity) -> bool:
+    """Whether two runs or more have a quantity on both sides, so that its change has a variance."""
+    return (
+        what in pair.own
+        and what in pair.changed
+        and bool(np.count_nonzero(np.isfinite(pair.own[what] + pair.changed[what])) > 1)
+    )
 
 
 def _compared(
@@ -155,7 +160,7 @@ def _compared(
     own, changed = scale.of(pair.own[what]), scale.of(pair.changed[what])
     predicted = {each: paired_difference(changed, own, each).difference for each in (LEVEL, level)}
     measured = {each: _measured(scale, before, after, own, changed, duration_s, each) for each in (LEVEL, level)}
-    found = [changes(what.kind, each.own[what], each.changed[what]) for each in others if _is_known(each, what)]
+    found = [changes(what.kind, each.own[what], each.changed[what]) for each in others if is_known(each, what)]
     ends = [predicted[LEVEL].estimate, *(float(np.nanmean(each)) for each in found)]
     return Compared(
         what,
