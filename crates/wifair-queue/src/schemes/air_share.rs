@@ -53,7 +53,7 @@ use crate::words::{Exchange, Grant, PoliceAction, Reception};
 pub const INFO: Info = Info {
     name: "air-share",
     source: "this project; from mac80211, RFC 8289, Linux sch_cake and RFC 3168",
-    idea: "mac80211 with half its target; TCP data from a station that uses more than its share of the air is marked or dropped by CoDel's law; redundant ACKs go on slow links.",
+    idea: "mac80211 with half its target; TCP data from a station that uses more than its share of the air is marked or dropped by CoDel's law; on slow links redundant ACKs are removed.",
 };
 
 /// Parameters of air-share.
