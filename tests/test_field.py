@@ -13,6 +13,10 @@ from wifair.study.traces import Traces
 Table = dict[str, Any]
 
 
+SLOW: list[Table] = [{"name": name, "rate_mbps": 11.0} for name in ("left", "right")]
+MODERN: Table = {"field": {}, "phy": {"name": "802.11ax"}, "stations": [{"name": name} for name in ("left", "right")]}
+
+
 def scenario(**keys: Any) -> Scenario:
     """Two stations at 24 Mbps with uploads, downloads and a call each."""
     tables: Table = {
@@ -55,6 +59,15 @@ def test_a_field_of_equals_has_the_shared_mediums_categories(scheme: str, countd
     assert field.fingerprint() == shared.fingerprint()
 
 
+@pytest.mark.parametrize("phy", ["802.11n", "802.11ax"])
+@pytest.mark.parametrize("scheme", ["droptail", "mac80211", "dqm"])
+def test_a_field_of_equals_has_the_shared_mediums_ppdus(scheme: str, phy: str) -> None:
+    stations = [{"name": name, "mcs": 4} for name in ("left", "right")]
+    keys: Table = {"phy": {"name": phy, "width_mhz": 20}, "stations": stations, "ap": {"scheme": scheme}}
+    shared, field = scenario(**keys), scenario(**keys, field={"eifs_after": "energy"})
+    assert field.fingerprint() == shared.fingerprint()
+
+
 def test_hidden_stations_are_another_run() -> None:
     assert uploads(field={"hidden": [["left", "right"]]}).fingerprint() != uploads().fingerprint()
 
@@ -92,8 +105,10 @@ def test_a_groups_name_stands_for_its_stations() -> None:
         ({"field": {"gains": [{"between": ["left", "ap"], "gain_db": float("nan")}]}}, "field.gains[0].gain_db", "dB"),
         ({"field": {"gain_db": 0.0}}, "field", "-10 dBm"),
         ({"field": {"eifs_after": "eror"}}, "field.eifs_after", "error"),
-        ({"field": {}, "phy": {"name": "802.11ax"}, "stations": []}, "phy.name", "802.11a"),
-        ({"field": {}, "mac": {"edca": {}, "aggregation": {}}}, "mac.aggregation", "single frames"),
+        ({"field": {}, "phy": {"name": "802.11b"}, "stations": SLOW}, "phy.name", "802.11a"),
+        ({**MODERN, "mac": {"aggregation": {"delivery": "mpdu"}}}, "mac.aggregation.delivery", "ppdu"),
+        ({**MODERN, "mac": {"aggregation": {"fill": "driver-queue"}}}, "mac.aggregation.fill", "gather"),
+        ({**MODERN, "ap": {"hardware": "ath9k"}}, "ap.hardware", "ideal"),
         ({"field": {}, "mac": {"capture_db": 10.0}}, "mac.capture_db", "SINR"),
         ({"field": {}, "mac": {"beacons": {}}}, "mac.beacons", "beacons"),
         ({"field": {}, "mac": {"rate_adaptation": "arf"}}, "mac.rate_adaptation", "fixed"),
@@ -104,9 +119,6 @@ def test_a_groups_name_stands_for_its_stations() -> None:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_a_field_does_not_have_is_refused(keys: Table, key: str, told: str) -> None:
-    if keys.get("stations") == []:  # with the rates of 802.11ax
-        names = ("left", "right")
-        keys = {**keys, "stations": [{"name": name} for name in names]}
     with pytest.raises(ScenarioError) as refused:
         scenario(**keys)
     assert refused.value.key == key

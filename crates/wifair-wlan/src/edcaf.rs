@@ -239,6 +239,12 @@ impl Edcaf {
         (self.last, until - std::mem::replace(&mut self.taken_at, until))
     }
 
+    /// Sets for how long the PPDU just counted occupies the medium, where that is known only later.
+    pub(crate) fn occupy_ppdu(&mut self, airtime: Time) {
+        let before = std::mem::replace(&mut self.last.airtime, airtime);
+        self.taken_at = self.taken_at + airtime - before;
+    }
+
     /// Counts a wait before a transmission.
     pub(crate) fn wait(&mut self, overhead: Time) {
         self.cost.overhead += overhead;

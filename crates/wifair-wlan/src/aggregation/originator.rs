@@ -550,6 +550,24 @@ impl Originator {
         })
     }
 
+    /// The MPDUs of the PPDU: how many bytes of the PSDU, with so much spacing, precede each one's subframe, and how many end
+    /// with it.
+    pub fn mpdu_spans(&self, spacing_bytes: u32) -> impl Iterator<Item = (u32, u32)> {
+        self.mpdu_ends(spacing_bytes).map(|(index, end)| {
+            let (bytes, _) = self.mpdu_at(index);
+            (end - bytes - DELIMITER_BYTES, end)
+        })
+    }
+
+    /// Sets how long the PPDU, which has been transmitted, occupies the medium, and whether a Block Ack Request follows its
+    /// failure.
+    pub fn set_airtime(&mut self, airtime: Time, is_requested: bool) {
+        let AirtimeShare { airtime: before, service, .. } = self.sent.spent;
+        self.sent.spent.airtime = airtime;
+        self.sent.spent.service = service + airtime - before;
+        self.sent.is_requested = is_requested;
+    }
+
     /// Adds the shares of the PPDU to its packets.
     fn settle(&mut self) {
         let (rate, mut shares) = (self.sent.rate, self.sent.shares());

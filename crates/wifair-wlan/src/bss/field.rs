@@ -3,6 +3,7 @@
 use wifair_core::{Rng, SpecError, StationId};
 
 use super::Bss;
+use crate::aggregation::{Fill, HardwareSpec, MpduDelivery};
 use crate::check;
 use crate::contention::{Access, ContentionRules};
 use crate::field::medium::FieldMedium;
@@ -122,16 +123,27 @@ fn refuse_powers(spec: &BssSpec) -> Result<(), SpecError> {
 }
 
 fn refuse_unmodelled(spec: &BssSpec) -> Result<(), SpecError> {
-    if spec.phy.format() != Format::Ofdm {
-        let allowed = "802.11a or 802.11g with the table field: it has single frames";
+    if spec.phy.format() == Format::Dsss {
+        let allowed = "802.11a, g, n, ac, ax or be with the table field";
         return Err(SpecError::new("phy.name", spec.phy.name(), allowed));
     }
     let mac = &spec.mac;
+    let aggregation = mac.aggregation.clone().unwrap_or_default();
     let keys = [
         (
-            "mac.aggregation",
-            mac.aggregation.is_some(),
-            "no such table with the table field: it has single frames",
+            "mac.aggregation.delivery",
+            aggregation.delivery != MpduDelivery::Ppdu,
+            "ppdu with the table field: there MPDUs are received at the end of their PPDU",
+        ),
+        (
+            "mac.aggregation.fill",
+            aggregation.fill == Fill::DriverQueue,
+            "gather or head-run with the table field: a driver's queue is not modelled there",
+        ),
+        (
+            "ap.hardware",
+            spec.ap.hardware != HardwareSpec::default(),
+            "ideal with the table field: nothing is modelled there between the access point's queues and the air",
         ),
         (
             "mac.beacons",
@@ -168,8 +180,8 @@ fn refuse_unmodelled(spec: &BssSpec) -> Result<(), SpecError> {
 }
 
 fn refuse_of_station(station: &StationSpec, path: &str) -> Result<(), SpecError> {
-    if let Some(phy) = station.phy.as_ref().filter(|phy| phy.format() != Format::Ofdm) {
-        let allowed = "802.11a or 802.11g with the table field";
+    if let Some(phy) = station.phy.as_ref().filter(|phy| phy.format() == Format::Dsss) {
+        let allowed = "802.11a, g, n, ac, ax or be with the table field";
         return Err(SpecError::new(format!("{path}.phy"), phy.name(), allowed));
     }
     if !station.frame_error_rate.is_zero() {

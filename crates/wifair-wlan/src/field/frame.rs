@@ -24,7 +24,10 @@ pub(super) struct FieldFrame {
     /// Places of transmitter and addressee among the nodes.
     pub from: usize,
     pub to: usize,
+    pub begins: Time,
     pub ends: Time,
+    /// End of its PHY header, if it is received MPDU by MPDU.
+    pub header_ends: Option<Time>,
     /// Its Duration field: from its end to that of its exchange.
     pub duration: Time,
     /// When its exchange began.
@@ -46,11 +49,13 @@ impl FieldFrame {
 }
 
 /// What a channel access function sends when it wins access.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Outgoing {
     /// Place of the addressee among the nodes.
     pub to: usize,
     pub ppdu: Ppdu,
+    /// If it is received MPDU by MPDU: start and end of the symbols of each, from the start of the PPDU.
+    pub mpdus: Vec<(Time, Time)>,
 }
 
 /// An exchange, from the access that its sender has won, or the end of the exchange before it in the TXOP, until the sender
@@ -58,7 +63,9 @@ pub(crate) struct Outgoing {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldExchange {
     pub sender: EdcafId,
-    pub outgoing: Outgoing,
+    /// Place of the addressee among the nodes.
+    pub to: usize,
+    pub ppdu: Ppdu,
     /// When its TXOP began, and it.
     pub txop_began: Time,
     pub began: Time,
@@ -80,7 +87,7 @@ impl FieldExchange {
 
     /// Whether an RTS is its first frame.
     pub(crate) fn has_rts(&self) -> bool {
-        self.outgoing.ppdu.with_rts && !self.follows()
+        self.ppdu.with_rts && !self.follows()
     }
 
     /// Whether the addressee has answered its RTS.

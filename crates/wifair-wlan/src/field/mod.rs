@@ -1,11 +1,12 @@
 //! The field: a medium on which each frame reaches each node with a power, and each node senses, receives and keeps a NAV for
-//! itself (`docs/medium.md`, section 16). DCF or EDCA, single frames with or without RTS.
+//! itself (`docs/medium.md`, section 16). DCF or EDCA, with or without RTS.
 //!
 //! A frame has four steps, each at its time: start, end, response due, outcome known. Under the shared medium
 //! ([`crate::medium`]) the first decides all four. The field knows nodes by their place and frames by their durations; what
 //! they carry is their owner's, which passes on what happened ([`FieldEvent`]).
 
 mod access;
+mod ends;
 mod frame;
 pub(crate) mod medium;
 mod node;
@@ -13,6 +14,7 @@ mod occupancy;
 mod power;
 mod rules;
 mod spec;
+mod starts;
 #[cfg(test)]
 mod tests;
 
@@ -20,14 +22,14 @@ use wifair_core::{Rng, Time};
 
 use crate::contention::Access;
 use crate::mac::{Mac, Waits};
-use crate::node::{EdcafId, Node, Numbering};
+use crate::node::{EdcafId, Numbering};
 use crate::phy::Mode;
 use crate::phy::timing::{BssTiming, ControlFrame};
 use access::Backoff;
-use frame::{ExchangeStep, FieldFrame, FrameId};
+use frame::{ExchangeStep, FieldFrame};
 pub(crate) use frame::{FieldExchange, Outgoing};
 use node::FieldNode;
-use occupancy::{AirOccupancy, Occupied};
+use occupancy::AirOccupancy;
 use power::{Power, SinrThreshold};
 pub(crate) use rules::FieldRules;
 pub use spec::{EifsAfter, FieldSpec, PairGain};
@@ -119,13 +121,15 @@ impl Field {
 
     /// Lets `sender`, whose exchange has succeeded, continue its TXOP, which began at `txop_began`.
     pub(crate) fn follow(&mut self, sender: EdcafId, outgoing: Outgoing, txop_began: Time, now: Time) {
-        let (node, _) = self.place(sender);
-        let Outgoing { to, ppdu } = outgoing;
-        self.open(sender, outgoing, txop_began, now);
-        self.occupancy.begin(node, to, now);
+        let exchange = self.open(sender, outgoing, txop_began, now);
         let begins = now + self.rules.sifs;
-        let data = self.frame(ExchangeStep::Data, node, to, ppdu.airtime, &ppdu.mode, begins);
-        self.nodes[node].owes = Some((begins, FieldFrame { duration: ppdu.response, began: now, ..data }));
+        let (node, _) = self.place(sender);
+        self.nodes[node].owes = Some((begins, self.data(&exchange, begins)));
+    }
+
+    /// Which MPDUs of its PPDU the addressee of `sender` has decoded.
+    pub(crate) fn decoded(&self, sender: EdcafId) -> &[bool] {
+        &self.nodes[self.place(sender).0].decoded
     }
 
     /// Duration of a wait of `sender` for access that begins now: its IFS and its remaining whole slots.
@@ -185,122 +189,37 @@ impl Field {
         }
     }
 
-    fn end_frames(&mut self, now: Time, events: &mut Vec<FieldEvent>) {
-        let mut ended: Vec<(FrameId, FieldFrame)> = Vec::new();
-        for (id, slot) in self.frames.iter_mut().enumerate() {
-            ended.extend(slot.take_if(|frame| frame.ends == now).map(|frame| (id, frame)));
-        }
-        ended.sort_by_key(|(_, frame)| frame.from);
-        self.touched.clear();
-        for (id, frame) in ended {
-            self.nodes[frame.from].end_sending();
-            self.touched.push(frame.from);
-            let mut is_answered = false;
-            for index in 0..self.rows[frame.from].len() {
-                let (node, power) = self.rows[frame.from][index];
-                self.touched.push(node);
-                match self.nodes[node].remove(id, power, now) {
-                    Some(true) => is_answered |= self.decode(node, &frame, now, events),
-                    Some(false) if node == frame.to => self.miss(node, &frame, now),
-                    Some(false) | None => {}
-                }
-            }
-            if !is_answered {
-                self.end_exchange(frame.sender(), frame.began, now, events);
-            }
-            self.know_ack(&frame, events);
-        }
-        for index in 0..self.touched.len() {
-            self.nodes[self.touched[index]].review(&self.rules, now);
-        }
-    }
-
-    /// `node` has decoded a frame; whether it answers it.
-    fn decode(&mut self, node: usize, frame: &FieldFrame, now: Time, events: &mut Vec<FieldEvent>) -> bool {
-        if node != frame.to {
-            self.nodes[node].set_nav(now + frame.duration);
-            return false;
-        }
-        match frame.kind {
-            ExchangeStep::Rts => {
-                !self.nodes[node].has_nav(now) && self.owe(node, frame, ExchangeStep::Cts, now)
-            }
-            ExchangeStep::Cts => {
-                self.take_response(node, frame, now) && self.owe(node, frame, ExchangeStep::Data, now)
-            }
-            ExchangeStep::Data => {
-                let sender = &mut self.nodes[frame.from];
-                if let Some(exchange) =
-                    sender.exchange.as_mut().filter(|exchange| exchange.began == frame.began)
-                {
-                    exchange.is_received = true;
-                    events.push(FieldEvent::Received(*exchange));
-                }
-                self.owe(node, frame, ExchangeStep::Ack, now)
-            }
-            ExchangeStep::Ack => {
-                self.take_response(node, frame, now);
-                false
-            }
-        }
-    }
-
-    /// `node` has decoded a response; whether it has waited for that.
-    fn take_response(&mut self, node: usize, frame: &FieldFrame, now: Time) -> bool {
-        let FieldNode { exchange, waits_until, .. } = &mut self.nodes[node];
-        let Some(exchange) = exchange.as_mut().filter(|exchange| exchange.began == frame.began) else {
-            return false;
-        };
-        exchange.ended = now;
-        waits_until.take().is_some()
-    }
-
-    /// `node` has not decoded a frame that is addressed to it: the outcome is known if it waits for that.
-    fn miss(&mut self, node: usize, frame: &FieldFrame, now: Time) {
-        let FieldNode { exchange, waits_until, .. } = &mut self.nodes[node];
-        if let (true, Some(until), Some(exchange)) = (frame.is_response(), waits_until, exchange) {
-            *until = now;
-            exchange.ended = now;
-        }
-    }
-
-    /// No frame of the exchange of `node` that began at `began` follows.
-    fn end_exchange(&mut self, node: usize, began: Time, now: Time, events: &mut Vec<FieldEvent>) {
-        let Some(Occupied { to, alone, overlaps }) = self.occupancy.end(node, began, now) else { return };
-        if let Some(exchange) = self.nodes[node].exchange.as_mut().filter(|exchange| exchange.began == began)
-        {
-            exchange.overlaps |= overlaps;
-        }
-        events.push(FieldEvent::Ended { node, to, alone });
-    }
-
-    /// The sender of an exchange knows that it has succeeded, if `frame` was the ACK that it has waited for.
-    fn know_ack(&mut self, frame: &FieldFrame, events: &mut Vec<FieldEvent>) {
-        let node = &mut self.nodes[frame.to];
-        if frame.kind == ExchangeStep::Ack
-            && node.waits_until.is_none()
-            && let Some(exchange) = node.exchange.take_if(|exchange| exchange.began == frame.began)
-        {
-            events.push(FieldEvent::Acknowledged(exchange));
-        }
-    }
-
     /// `node` answers `frame` by a frame of a kind, a SIFS after its end; whether there is an exchange to answer.
     fn owe(&mut self, node: usize, frame: &FieldFrame, kind: ExchangeStep, now: Time) -> bool {
         let begins = now + self.rules.sifs;
         let exchange = self.nodes[frame.sender()].exchange.filter(|exchange| exchange.began == frame.began);
-        let Some(FieldExchange { outgoing: Outgoing { ppdu, .. }, .. }) = exchange else { return false };
+        let Some(exchange) = exchange else { return false };
+        let ppdu = exchange.ppdu;
         let control = &self.phy.control_frames[usize::from(ppdu.control)];
         let answer = match kind {
-            ExchangeStep::Data => self.frame(kind, node, frame.from, ppdu.airtime, &ppdu.mode, begins),
+            ExchangeStep::Data => self.data(&exchange, begins),
             ExchangeStep::Cts => self.control(kind, node, frame.from, &control.cts, begins),
             ExchangeStep::Rts | ExchangeStep::Ack => {
-                self.control(kind, node, frame.from, &control.ack, begins)
+                let airtime = ppdu.response - self.rules.sifs;
+                self.frame(kind, node, frame.from, airtime, &control.ack.mode, begins)
             }
         };
         let duration = frame.duration.saturating_sub(answer.ends - now);
         self.nodes[node].owes = Some((begins, FieldFrame { duration, began: frame.began, ..answer }));
         true
+    }
+
+    /// The data frame, PPDU or Block Ack Request of an exchange.
+    fn data(&self, exchange: &FieldExchange, begins: Time) -> FieldFrame {
+        let &FieldExchange { sender, to, ppdu, began, .. } = exchange;
+        let (node, _) = self.place(sender);
+        let mode = match ppdu.is_request() {
+            true => &self.phy.control_frames[usize::from(ppdu.control)].ack.mode,
+            false => &ppdu.mode,
+        };
+        let header_ends = self.nodes[node].mpdus.first().map(|(psdu, _)| begins + *psdu);
+        let frame = self.frame(ExchangeStep::Data, node, to, ppdu.airtime, mode, begins);
+        FieldFrame { duration: ppdu.response, began, header_ends, ..frame }
     }
 
     fn control(
@@ -328,7 +247,9 @@ impl Field {
             kind,
             from,
             to,
+            begins,
             ends: begins + airtime,
+            header_ends: None,
             duration: Time::ZERO,
             began: begins,
             noise,
@@ -353,136 +274,5 @@ impl Field {
             events.extend(node.exchange.take().map(FieldEvent::Failed));
         }
         is_any
-    }
-
-    fn start_frames(
-        &mut self,
-        now: Time,
-        mut outgoing: impl FnMut(EdcafId) -> Outgoing,
-        events: &mut Vec<FieldEvent>,
-    ) {
-        let mut started = Vec::new();
-        for index in 0..self.nodes.len() {
-            let owed = self.nodes[index].owes.take_if(|(at, _)| *at == now);
-            let frame = match owed {
-                Some((_, frame)) => Some(frame),
-                None => self.contend(index, &mut outgoing, now, events),
-            };
-            started.extend(frame.map(|frame| self.put(frame)));
-        }
-        self.touched.clear();
-        for &id in &started {
-            let frame = self.frames[id].expect("it has just started");
-            self.nodes[frame.from].send(id, &self.rules, now);
-            self.expect_response(&frame);
-            for &(node, power) in &self.rows[frame.from] {
-                self.nodes[node].add(power);
-                self.touched.push(node);
-            }
-        }
-        self.touched.sort_unstable();
-        self.touched.dedup();
-        for index in 0..self.touched.len() {
-            let node = self.touched[index];
-            if let Some((id, power)) = self.strongest(&started, node) {
-                let frame = self.frames[id].expect("it has just started");
-                self.nodes[node].detect(id, power, &frame, &self.rules);
-            }
-            self.nodes[node].sense(&self.rules, now);
-        }
-    }
-
-    /// The strongest at `node` of frames that start together.
-    fn strongest(&self, started: &[FrameId], node: usize) -> Option<(FrameId, Power)> {
-        let heard = started.iter().filter_map(|&id| {
-            let row = &self.rows[self.frames[id]?.from];
-            let at = row.binary_search_by_key(&node, |&(node, _)| node).ok()?;
-            Some((id, row[at].1))
-        });
-        heard.max_by_key(|&(_, power)| power)
-    }
-
-    /// The first frame of the exchange of a node, if one of its channel access functions wins access at `now`. Of several the
-    /// highest does; the others lose an internal collision.
-    fn contend(
-        &mut self,
-        node: usize,
-        outgoing: &mut impl FnMut(EdcafId) -> Outgoing,
-        now: Time,
-        events: &mut Vec<FieldEvent>,
-    ) -> Option<FieldFrame> {
-        let mut winner = None;
-        for (function, sender) in self.numbering.of_node(Node::at(node)).enumerate() {
-            if self.nodes[node].access(function, &self.rules) != now {
-                continue;
-            }
-            self.nodes[node].backoffs[function].begin();
-            events.push(match winner {
-                None => FieldEvent::Started(sender),
-                Some(_) => FieldEvent::LostInternally(sender),
-            });
-            winner.get_or_insert(sender);
-        }
-        let sender = winner?;
-        Some(self.win(sender, outgoing(sender), now))
-    }
-
-    /// The first frame of the exchange of `sender`, which has won access.
-    fn win(&mut self, sender: EdcafId, outgoing: Outgoing, now: Time) -> FieldFrame {
-        let (node, _) = self.place(sender);
-        let Outgoing { to, ppdu } = outgoing;
-        self.open(sender, outgoing, now, now);
-        self.occupancy.begin(node, to, now);
-        if ppdu.with_rts {
-            let control = usize::from(ppdu.control);
-            let rts = &self.phy.control_frames[control].rts;
-            let duration = self.waits[control].reservation - rts.duration + ppdu.airtime + ppdu.response;
-            return FieldFrame { duration, ..self.control(ExchangeStep::Rts, node, to, rts, now) };
-        }
-        let data = self.frame(ExchangeStep::Data, node, to, ppdu.airtime, &ppdu.mode, now);
-        FieldFrame { duration: ppdu.response, ..data }
-    }
-
-    /// An exchange of `sender` begins.
-    fn open(&mut self, sender: EdcafId, outgoing: Outgoing, txop_began: Time, now: Time) {
-        let (node, _) = self.place(sender);
-        self.nodes[node].exchange = Some(FieldExchange {
-            sender,
-            outgoing,
-            txop_began,
-            began: now,
-            ended: now,
-            data_ends: None,
-            is_received: false,
-            overlaps: false,
-        });
-    }
-
-    /// The sender of an RTS or data frame waits for the response.
-    fn expect_response(&mut self, frame: &FieldFrame) {
-        let FieldNode { exchange, waits_until, .. } = &mut self.nodes[frame.from];
-        let Some(exchange) = exchange else { return };
-        let waits = &self.waits[usize::from(exchange.outgoing.ppdu.control)];
-        let timeout = match frame.kind {
-            ExchangeStep::Rts => waits.cts_timeout,
-            ExchangeStep::Data => waits.ack_timeout,
-            ExchangeStep::Cts | ExchangeStep::Ack => return,
-        };
-        exchange.ended = frame.ends;
-        exchange.data_ends = (frame.kind == ExchangeStep::Data).then_some(frame.ends);
-        *waits_until = Some(frame.ends + timeout);
-    }
-
-    fn put(&mut self, frame: FieldFrame) -> FrameId {
-        match self.frames.iter().position(Option::is_none) {
-            Some(id) => {
-                self.frames[id] = Some(frame);
-                id
-            }
-            None => {
-                self.frames.push(Some(frame));
-                self.frames.len() - 1
-            }
-        }
     }
 }

@@ -9,13 +9,64 @@ use super::rules::FieldRules;
 use crate::contention::Access;
 
 /// A frame that the node receives.
-#[derive(Clone, Copy, Debug)]
-struct Lock {
+#[derive(Clone, Debug)]
+pub(super) struct Lock {
     frame: FrameId,
     power: Power,
     noise: Power,
     threshold: SinrThreshold,
+    /// End of its PHY header, if it is received MPDU by MPDU.
+    header_ends: Option<Time>,
+    /// Whether it can still be decoded: all of it, or its PHY header.
     is_intact: bool,
+    /// If it is received MPDU by MPDU: when its SINR has been below the threshold, and since when it is.
+    spoilt: Vec<(Time, Time)>,
+    spoilt_since: Option<Time>,
+}
+
+impl Lock {
+    fn new(frame: FrameId, power: Power, on_air: &FieldFrame) -> Lock {
+        let &FieldFrame { noise, threshold, header_ends, .. } = on_air;
+        Lock {
+            frame,
+            power,
+            noise,
+            threshold,
+            header_ends,
+            is_intact: true,
+            spoilt: Vec::new(),
+            spoilt_since: None,
+        }
+    }
+
+    /// From `now` on the node has so much energy.
+    fn judge(&mut self, energy: Power, preamble: SinrThreshold, now: Time) {
+        let interference = energy - self.power;
+        let is_reached =
+            |threshold: SinrThreshold| threshold.is_reached(self.power, self.noise, interference);
+        let is_clear = is_reached(self.threshold);
+        let Some(header_ends) = self.header_ends else {
+            self.is_intact &= is_clear;
+            return;
+        };
+        self.is_intact &= now >= header_ends || is_reached(preamble);
+        match (is_clear, self.spoilt_since) {
+            (true, Some(since)) => {
+                self.spoilt.push((since, now));
+                self.spoilt_since = None;
+            }
+            (false, None) => self.spoilt_since = Some(now),
+            _ => {}
+        }
+    }
+
+    /// Whether all of the frame, which has ended, is decoded or, if it is received MPDU by MPDU, what was on the air from
+    /// `begins` to `ends`.
+    pub(super) fn is_decoded(&self, begins: Time, ends: Time) -> bool {
+        let still = self.spoilt_since.map(|since| (since, Time::MAX));
+        let is_spoilt = |(from, until): (Time, Time)| from < ends && begins < until;
+        self.is_intact && !self.spoilt.iter().copied().chain(still).any(is_spoilt)
+    }
 }
 
 #[derive(Debug)]
@@ -37,6 +88,10 @@ pub(super) struct FieldNode {
     nav: Option<Time>,
     /// What it sends or has sent, until the outcome is known.
     pub exchange: Option<FieldExchange>,
+    /// If its PPDU is received MPDU by MPDU: the symbols of each, as in [`Outgoing`](super::Outgoing), and whether its addressee
+    /// has decoded it.
+    pub mpdus: Vec<(Time, Time)>,
+    pub decoded: Vec<bool>,
     /// Until when it waits for a response, or has waited if there is no exchange.
     pub waits_until: Option<Time>,
     /// What it transmits a SIFS after what it has decoded, and when.
@@ -57,6 +112,8 @@ impl FieldNode {
             last_lock: (Time::MAX, true),
             nav: None,
             exchange: None,
+            mpdus: Vec::new(),
+            decoded: Vec::new(),
             waits_until: None,
             owes: None,
         }
@@ -95,7 +152,7 @@ impl FieldNode {
 
     /// The frame that it is locked to.
     pub(super) fn locked_to(&self) -> Option<FrameId> {
-        self.lock.map(|lock| lock.frame)
+        self.lock.as_ref().map(|lock| lock.frame)
     }
 
     /// Duration of a wait of a channel access function for access that begins now.
@@ -128,12 +185,15 @@ impl FieldNode {
         self.energy += power;
     }
 
-    /// A frame of another node ends. If the node was locked to it: whether it is decoded.
-    pub(super) fn remove(&mut self, frame: FrameId, power: Power, now: Time) -> Option<bool> {
+    /// A frame of another node ends. If the node was locked to it: how it was received.
+    pub(super) fn remove(&mut self, frame: FrameId, power: Power) -> Option<Lock> {
         self.energy -= power;
-        let lock = self.lock.take_if(|lock| lock.frame == frame)?;
-        self.last_lock = (now, lock.is_intact);
-        Some(lock.is_intact)
+        self.lock.take_if(|lock| lock.frame == frame)
+    }
+
+    /// The frame that it was locked to has ended, and was decoded or not.
+    pub(super) fn end_lock(&mut self, is_decoded: bool, now: Time) {
+        self.last_lock = (now, is_decoded);
     }
 
     /// After all starts of an instant: locks to the frame of `power`, the strongest of them, if it can be detected.
@@ -144,16 +204,14 @@ impl FieldNode {
             && power >= rules.preamble_detection
             && rules.preamble.is_reached(power, on_air.noise, interference)
         {
-            let (noise, threshold) = (on_air.noise, on_air.threshold);
-            self.lock = Some(Lock { frame, power, noise, threshold, is_intact: true });
+            self.lock = Some(Lock::new(frame, power, on_air));
         }
     }
 
     /// After all starts of an instant: whether the locked frame survives, and whether the medium becomes physically busy.
     pub(super) fn sense(&mut self, rules: &FieldRules, now: Time) {
         if let Some(lock) = &mut self.lock {
-            let interference = self.energy - lock.power;
-            lock.is_intact &= lock.threshold.is_reached(lock.power, lock.noise, interference);
+            lock.judge(self.energy, rules.preamble, now);
         }
         let is_loud = self.energy >= rules.energy_detection;
         if is_loud || self.lock.is_some() {
@@ -173,6 +231,9 @@ impl FieldNode {
 
     /// After all ends of an instant: whether the medium becomes physically idle, and from when the node counts.
     pub(super) fn review(&mut self, rules: &FieldRules, now: Time) {
+        if let Some(lock) = &mut self.lock {
+            lock.judge(self.energy, rules.preamble, now);
+        }
         let is_busy = self.sends.is_some() || self.lock.is_some() || self.energy >= rules.energy_detection;
         if is_busy || !self.is_physically_busy {
             return;

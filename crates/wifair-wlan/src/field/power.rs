@@ -3,7 +3,7 @@
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 
-use crate::phy::Mode;
+use crate::phy::{Format, Mode};
 
 /// SINR, in dB, at which a preamble is detected.
 const PREAMBLE_SINR_DB: f64 = 4.0;
@@ -55,6 +55,24 @@ impl Sum for Power {
     }
 }
 
+/// SINR, in dB, at which a PSDU of 802.11n or later is decoded, by MCS.
+const OF_MCS: [f64; 14] = [4.0, 7.0, 9.0, 12.0, 16.0, 20.0, 21.0, 22.0, 27.0, 29.0, 32.0, 34.0, 37.0, 40.0];
+
+/// The same of OFDM, by rate.
+fn of_rate(kbps: u32) -> f64 {
+    match kbps {
+        6_000 => 4.0,
+        9_000 => 5.0,
+        12_000 => 7.0,
+        18_000 => 9.0,
+        24_000 => 12.0,
+        36_000 => 16.0,
+        48_000 => 20.0,
+        54_000 => 21.0,
+        _ => unreachable!("OFDM has no rate of {kbps} kbit/s"),
+    }
+}
+
 /// A signal-to-interference-and-noise ratio (SINR) that a signal must have, in 1/65,536.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SinrThreshold(u64);
@@ -69,20 +87,15 @@ impl SinrThreshold {
         SinrThreshold::from_db(PREAMBLE_SINR_DB)
     }
 
-    /// At which a PSDU in `mode`, of OFDM, is decoded: the receiver sensitivity of 17.3.10.2, less −101 dBm, 10 dB and 5 dB.
+    /// At which a PSDU in `mode` is decoded: the receiver sensitivity at 20 MHz, less −101 dBm, 10 dB and 5 dB.
     pub(crate) fn of_mode(mode: &Mode) -> SinrThreshold {
-        let db = match mode.rate.as_kbps() {
-            6_000 => 4.0,
-            9_000 => 5.0,
-            12_000 => 7.0,
-            18_000 => 9.0,
-            24_000 => 12.0,
-            36_000 => 16.0,
-            48_000 => 20.0,
-            54_000 => 21.0,
-            kbps => unreachable!("a field has OFDM alone, not {kbps} kbit/s"),
-        };
-        SinrThreshold::from_db(db)
+        let mcs = usize::from(mode.mcs);
+        SinrThreshold::from_db(match mode.format {
+            Format::Ofdm => of_rate(mode.rate.as_kbps()),
+            Format::Ht => OF_MCS[mcs % 8],
+            Format::Vht | Format::He | Format::Eht => OF_MCS[mcs],
+            Format::Dsss => unreachable!("a field has no 802.11b stations"),
+        })
     }
 
     /// Whether a `signal` with so much `noise` and `interference` reaches the threshold.

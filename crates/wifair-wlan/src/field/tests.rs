@@ -96,7 +96,7 @@ impl Run {
         let (queues, phy) = (&self.queues, &self.phy);
         let outgoing = |sender: EdcafId| {
             let Queued { to, ip_bytes } = queues[sender.index()][0];
-            Outgoing { to, ppdu: Ppdu::of_frame(&on_air, phy.psdu_bytes(ip_bytes)) }
+            Outgoing { to, ppdu: Ppdu::of_frame(&on_air, phy.psdu_bytes(ip_bytes)), mpdus: Vec::new() }
         };
         let mut events = std::mem::take(&mut self.events);
         self.field.advance(now, outgoing, &mut events);
@@ -283,6 +283,51 @@ fn edca() -> impl Strategy<Value = EdcaSpec> {
     })
 }
 
+/// 802.11n to be with EDCA: stations of one width, PPDUs of one MPDU and of several, single frames where an older station is.
+fn modern_plan() -> impl Strategy<Value = (BssSpec, Vec<Arrival>)> {
+    let phy =
+        prop::sample::select(vec![("802.11n", 20), ("802.11ac", 80), ("802.11ax", 40), ("802.11be", 80)]);
+    let aggregation = (
+        prop::sample::select(vec!["never", "given-up", "missed"]),
+        prop_oneof![Just(None), (1_u32..6).prop_map(Some)],
+        prop::sample::select(vec![0_u32, 3_000]),
+        (any::<bool>(), 1_u32..5, prop::sample::select(vec![0.0, 4.0])),
+    );
+    let aggregation =
+        aggregation.prop_map(|(bar, max_mpdus, max_amsdu_bytes, (run, attempts, spacing_us))| {
+            serde_json::from_value(serde_json::json!({
+                "bar": bar,
+                "max_mpdus": max_mpdus,
+                "max_amsdu_bytes": max_amsdu_bytes,
+                "fill": if run { "head-run" } else { "gather" },
+                "max_attempts": attempts,
+                "min_mpdu_spacing_us": spacing_us,
+                "reorder_timeout_ms": 1.0,
+            }))
+            .unwrap()
+        });
+    let mcs = prop::collection::vec(0_u8..8, 6);
+    let older = prop::option::weighted(0.2, 0_usize..6);
+    (plan(), phy, edca(), aggregation, mcs, older).prop_map(
+        |((mut spec, arrivals), (name, width_mhz), edca, aggregation, mcs, older)| {
+            spec.phy =
+                serde_json::from_value(serde_json::json!({"name": name, "width_mhz": width_mhz})).unwrap();
+            spec.mac.edca = Some(edca);
+            spec.mac.aggregation = Some(aggregation);
+            for (index, (station, mcs)) in spec.stations.iter_mut().zip(mcs).enumerate() {
+                match older == Some(index) {
+                    true => {
+                        let phy = serde_json::json!({"name": "802.11a"});
+                        station.phy = Some(serde_json::from_value(phy).unwrap());
+                    }
+                    false => (station.rate_mbps, station.mcs) = (None, Some(mcs)),
+                }
+            }
+            (spec, arrivals)
+        },
+    )
+}
+
 /// Number of random plans.
 fn cases() -> u32 {
     if std::env::var_os("WIFAIR_VALIDATE").is_some() { 20_000 } else { 1_000 }
@@ -306,6 +351,17 @@ proptest! {
         seed in any::<u64>(),
     ) {
         spec.mac.edca = Some(edca);
+        let field = as_field(&spec, FieldSpec { eifs_after: EifsAfter::Energy, ..FieldSpec::default() });
+        prop_assert_eq!(trajectory(&spec, seed, &arrivals), trajectory(&field, seed, &arrivals));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
+
+    /// The same with A-MPDUs.
+    #[test]
+    fn a_field_of_equals_has_the_shared_mediums_ppdus((spec, arrivals) in modern_plan(), seed in any::<u64>()) {
         let field = as_field(&spec, FieldSpec { eifs_after: EifsAfter::Energy, ..FieldSpec::default() });
         prop_assert_eq!(trajectory(&spec, seed, &arrivals), trajectory(&field, seed, &arrivals));
     }

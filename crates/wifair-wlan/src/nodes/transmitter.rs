@@ -206,6 +206,15 @@ impl MacTransmitter<'_> {
         agreement.originator.attempt(spent, edcaf.mode().rate, is_requested, note);
     }
 
+    /// Sets for how long the PPDU that [`MacTransmitter::attempt_ppdu`] has counted occupies the medium, as far as that is known;
+    /// unless an RTS was all that was sent, the PPDU itself was `sent`.
+    pub(crate) fn occupy(mut self, airtime: Time, sent: bool) {
+        self.edcaf.occupy_ppdu(airtime);
+        let follows_missed = self.aggregation.attempts_of(self.index).requests == Requests::Missed;
+        let is_requested = follows_missed && sent && self.edcaf.ppdu().mpdus > 1;
+        self.originator().set_airtime(airtime, is_requested);
+    }
+
     /// Counts the failure of each MPDU of the PPDU in service, or of the Block Ack Request, after `timeout`. Returns whether
     /// something has reached its retry limit, and whether nothing else is left to send; neither if another try follows.
     #[inline(never)]

@@ -261,6 +261,12 @@ impl OnAir {
         Time::from_ns(self.preamble_ns + half_bits.div_ceil(u64::from(self.half_bits)) * self.symbol_ns)
     }
 
+    /// Time from the start of the PPDU to the start of the symbol with the byte of its PSDU that follows the first `bytes`.
+    pub(crate) fn start_of_byte(&self, bytes: u32) -> Time {
+        let half_bits = 2 * u64::from(SERVICE_BITS) + 16 * u64::from(bytes);
+        Time::from_ns(self.preamble_ns + half_bits / u64::from(self.half_bits) * self.symbol_ns)
+    }
+
     /// The longest PSDU in bytes that the format allows.
     pub fn max_psdu_bytes(&self) -> u32 {
         self.mode.format.max_psdu_bytes()

@@ -7,9 +7,7 @@ use super::{Event, Exchanges};
 use crate::exchange::{OngoingExchange, ReceptionOutcome};
 use crate::field::medium::FieldMedium;
 use crate::field::{FieldEvent, FieldExchange, Outgoing};
-use crate::link::LinkRow;
 use crate::node::{EdcafId, LinkId, Node};
-use crate::nodes::Nodes;
 
 /// The link from a node to another, one of which is the access point.
 pub(crate) fn link_between(from: usize, to: usize) -> LinkId {
@@ -17,13 +15,6 @@ pub(crate) fn link_between(from: usize, to: usize) -> LinkId {
         Node::Station(station) => LinkId::of(from < to, station),
         Node::Ap => unreachable!("the access point sends nothing to itself"),
     }
-}
-
-/// What `sender` sends next.
-fn outgoing(nodes: &Nodes, links: &[LinkRow], sender: EdcafId) -> Outgoing {
-    let edcaf = nodes.edcaf(sender);
-    let link = edcaf.link();
-    Outgoing { to: link.receiver().index(), ppdu: edcaf.next_ppdu(&links[link.index()].on_air) }
 }
 
 /// The exchanges of a BSS that is a field.
@@ -52,12 +43,48 @@ impl<'a> InField<'a> {
     /// Lets the field handle what is due at `now`. Returns whether the first thing that has happened is that a sender comes to
     /// know the outcome of its exchange.
     pub(crate) fn reach_outcome(&mut self, now: Time) -> bool {
-        let Exchanges { nodes, links, field, .. } = &mut *self.0;
-        let medium = field.as_deref_mut().expect("the BSS is a field");
-        medium.advance(now, |sender| outgoing(nodes, links, sender));
-        let Some((exchange, _)) = medium.outcome() else { return false };
+        let mut medium = self.0.field.take().expect("the BSS is a field");
+        medium.advance(now, |sender| self.outgoing(sender, false, now));
+        let outcome = medium.outcome();
+        self.0.field = Some(medium);
+        let Some((exchange, _)) = outcome else { return false };
         self.regard(&exchange);
+        self.occupy(&exchange, exchange.ended);
         true
+    }
+
+    /// What `sender` sends now or, if it `follows` in a TXOP, after a SIFS.
+    fn outgoing(&mut self, sender: EdcafId, follows: bool, now: Time) -> Outgoing {
+        let serves_queue = self.0.nodes.serves_queue(sender);
+        if serves_queue {
+            self.0.form_ppdu(sender, now, follows);
+        }
+        let Exchanges { nodes, links, modes, .. } = &*self.0;
+        let edcaf = nodes.edcaf(sender);
+        let link = edcaf.link();
+        let ppdu = edcaf.next_ppdu(&links[link.index()].on_air);
+        let mut mpdus = Vec::new();
+        if serves_queue && !ppdu.is_request() {
+            let modes = modes.of(link.station());
+            let on_air = modes.on_air(modes.index_of(&ppdu.mode));
+            let symbols = |(before, end)| (on_air.start_of_byte(before), on_air.end_of_bytes(end));
+            mpdus = match nodes.agreement(link, edcaf.role().ac) {
+                Some(agreement) if ppdu.mpdus > 1 => {
+                    let spacing = on_air.bytes_in(nodes.aggregation_rules().spacing);
+                    agreement.originator.mpdu_spans(spacing).map(symbols).collect()
+                }
+                _ => vec![symbols((0, ppdu.psdu_bytes))],
+            };
+        }
+        Outgoing { to: link.receiver().index(), ppdu, mpdus }
+    }
+
+    /// Counts that an exchange occupies the medium until `end`, as far as is known.
+    fn occupy(&mut self, exchange: &FieldExchange, end: Time) {
+        let FieldExchange { sender, began, data_ends, .. } = *exchange;
+        if self.0.nodes.serves_queue(sender) {
+            self.0.nodes.transmitter(sender).occupy(end - began, data_ends.is_some());
+        }
     }
 
     /// Makes `exchange` the one whose events are handled.
@@ -65,7 +92,7 @@ impl<'a> InField<'a> {
         let FieldExchange { sender, txop_began, began, .. } = *exchange;
         let link = self.0.nodes.edcaf(sender).link();
         let end = match exchange.data_ends {
-            Some(data_ends) if exchange.is_received => data_ends + exchange.outgoing.ppdu.response,
+            Some(data_ends) if exchange.is_received => data_ends + exchange.ppdu.response,
             _ => exchange.ended,
         };
         let outcome = ReceptionOutcome::Decoded; // not read: the field's event says it
@@ -79,10 +106,11 @@ impl<'a> InField<'a> {
         let mut output = None;
         match self.medium().pop() {
             None => {}
-            Some(FieldEvent::Started(sender)) => self.count_attempt(sender),
+            Some(FieldEvent::Started(sender)) => self.count_attempt(sender, now),
             Some(FieldEvent::LostInternally(sender)) => self.lose_internally(sender, now),
             Some(FieldEvent::Received(exchange)) => {
                 let ongoing = self.regard(&exchange);
+                self.receive(&exchange, ongoing.end);
                 output = self.0.deliver(ongoing, now);
             }
             Some(FieldEvent::Ended { node, to, alone }) => {
@@ -97,13 +125,35 @@ impl<'a> InField<'a> {
     }
 
     /// Counts a transmission that begins. How long it occupies the medium is known at its end.
-    fn count_attempt(&mut self, sender: EdcafId) {
+    fn count_attempt(&mut self, sender: EdcafId, now: Time) {
         self.0.fix_queue_size(sender);
-        let Exchanges { nodes, links, .. } = &mut *self.0;
+        self.meter_late_draws(sender);
+        let Exchanges { nodes, links, medium, .. } = &mut *self.0;
         let edcaf = nodes.edcaf_mut(sender);
-        let row = &mut links[edcaf.link().index()];
+        let link = edcaf.link();
+        let row = &mut links[link.index()];
         edcaf.attempt(&row.on_air.mode, Time::ZERO);
         row.usage.attempts += 1;
+        if edcaf.serves_queue() {
+            let outcome = ReceptionOutcome::Decoded; // not read
+            let begun = OngoingExchange { sender, link, outcome, end: now, follows: false };
+            medium.regard(begun, now, now);
+            self.0.count_mpdus(sender, link, false);
+        }
+    }
+
+    /// The addressee of `exchange` has decoded its PPDU, or some MPDUs of it. The response ends at `end`.
+    fn receive(&mut self, exchange: &FieldExchange, end: Time) {
+        let sender = exchange.sender;
+        if !self.0.nodes.serves_queue(sender) {
+            return;
+        }
+        self.occupy(exchange, end);
+        let Exchanges { nodes, field, .. } = &mut *self.0;
+        let mut decoded = field.iter().flat_map(|medium| medium.field.decoded(sender)).copied();
+        if !exchange.ppdu.is_request() {
+            nodes.transmitter(sender).draw(|_| decoded.next() == Some(true));
+        }
     }
 
     /// Handles an internal collision that the frame of `sender` loses.
@@ -135,9 +185,9 @@ impl<'a> InField<'a> {
     /// Lets the sender of `exchange`, which has succeeded, send its next PPDU after a SIFS.
     fn continue_txop(&mut self, exchange: &FieldExchange, now: Time) {
         let FieldExchange { sender, txop_began, .. } = *exchange;
-        let next = outgoing(&self.0.nodes, &self.0.links, sender);
+        let next = self.outgoing(sender, true, now);
         self.medium().field.follow(sender, next, txop_began, now);
-        self.count_attempt(sender);
+        self.count_attempt(sender, now);
         self.follow(now);
     }
 
@@ -155,10 +205,11 @@ impl<'a> InField<'a> {
         }
     }
 
-    /// Counts the airtime of an exchange, and slots that were drawn after its wait began.
+    /// Counts the airtime of the exchange of a single frame.
     fn close_cost(&mut self, exchange: &FieldExchange) {
-        self.0.nodes.edcaf_mut(exchange.sender).occupy(exchange.ended - exchange.began);
-        self.meter_late_draws(exchange.sender);
+        if !self.0.nodes.serves_queue(exchange.sender) {
+            self.0.nodes.edcaf_mut(exchange.sender).occupy(exchange.ended - exchange.began);
+        }
     }
 
     /// Counts slots that were drawn after the wait of `sender` for its last access began.

@@ -1,0 +1,152 @@
+//! Starts of frames on the air of a field: who wins access, and who senses what (`docs/medium.md`, section 16).
+
+use wifair_core::Time;
+
+use super::frame::{ExchangeStep, FieldExchange, FieldFrame, FrameId, Outgoing};
+use super::node::FieldNode;
+use super::power::Power;
+use super::{Field, FieldEvent};
+use crate::node::{EdcafId, Node};
+
+impl Field {
+    /// Handles the starts of frames at `now`, all of them before any is sensed. `outgoing` as in [`Field::advance`].
+    pub(super) fn start_frames(
+        &mut self,
+        now: Time,
+        mut outgoing: impl FnMut(EdcafId) -> Outgoing,
+        events: &mut Vec<FieldEvent>,
+    ) {
+        let mut started = Vec::new();
+        for index in 0..self.nodes.len() {
+            let owed = self.nodes[index].owes.take_if(|(at, _)| *at == now);
+            let frame = match owed {
+                Some((_, frame)) => Some(frame),
+                None => self.contend(index, &mut outgoing, now, events),
+            };
+            started.extend(frame.map(|frame| self.put(frame)));
+        }
+        self.touched.clear();
+        for &id in &started {
+            let frame = self.frames[id].expect("it has just started");
+            self.nodes[frame.from].send(id, &self.rules, now);
+            self.expect_response(&frame);
+            for &(node, power) in &self.rows[frame.from] {
+                self.nodes[node].add(power);
+                self.touched.push(node);
+            }
+        }
+        self.touched.sort_unstable();
+        self.touched.dedup();
+        for index in 0..self.touched.len() {
+            let node = self.touched[index];
+            if let Some((id, power)) = self.strongest(&started, node) {
+                let frame = self.frames[id].expect("it has just started");
+                self.nodes[node].detect(id, power, &frame, &self.rules);
+            }
+            self.nodes[node].sense(&self.rules, now);
+        }
+    }
+
+    /// The strongest at `node` of frames that start together.
+    fn strongest(&self, started: &[FrameId], node: usize) -> Option<(FrameId, Power)> {
+        let heard = started.iter().filter_map(|&id| {
+            let row = &self.rows[self.frames[id]?.from];
+            let at = row.binary_search_by_key(&node, |&(node, _)| node).ok()?;
+            Some((id, row[at].1))
+        });
+        heard.max_by_key(|&(_, power)| power)
+    }
+
+    /// The first frame of the exchange of a node, if one of its channel access functions wins access at `now`. Of several the
+    /// highest does; the others lose an internal collision.
+    fn contend(
+        &mut self,
+        node: usize,
+        outgoing: &mut impl FnMut(EdcafId) -> Outgoing,
+        now: Time,
+        events: &mut Vec<FieldEvent>,
+    ) -> Option<FieldFrame> {
+        let mut winner = None;
+        for (function, sender) in self.numbering.of_node(Node::at(node)).enumerate() {
+            if self.nodes[node].access(function, &self.rules) != now {
+                continue;
+            }
+            self.nodes[node].backoffs[function].begin();
+            events.push(match winner {
+                None => FieldEvent::Started(sender),
+                Some(_) => FieldEvent::LostInternally(sender),
+            });
+            winner.get_or_insert(sender);
+        }
+        let sender = winner?;
+        Some(self.win(sender, outgoing(sender), now))
+    }
+
+    /// The first frame of the exchange of `sender`, which has won access.
+    fn win(&mut self, sender: EdcafId, outgoing: Outgoing, now: Time) -> FieldFrame {
+        let exchange = self.open(sender, outgoing, now, now);
+        let FieldExchange { to, ppdu, .. } = exchange;
+        let (node, _) = self.place(sender);
+        if ppdu.with_rts {
+            let control = usize::from(ppdu.control);
+            let rts = &self.phy.control_frames[control].rts;
+            let duration = self.waits[control].reservation - rts.duration + ppdu.airtime + ppdu.response;
+            return FieldFrame { duration, ..self.control(ExchangeStep::Rts, node, to, rts, now) };
+        }
+        self.data(&exchange, now)
+    }
+
+    /// An exchange of `sender` begins.
+    pub(super) fn open(
+        &mut self,
+        sender: EdcafId,
+        outgoing: Outgoing,
+        txop_began: Time,
+        now: Time,
+    ) -> FieldExchange {
+        let Outgoing { to, ppdu, mpdus } = outgoing;
+        let (node, _) = self.place(sender);
+        self.occupancy.begin(node, to, now);
+        self.nodes[node].mpdus = mpdus;
+        self.nodes[node].decoded.clear();
+        *self.nodes[node].exchange.insert(FieldExchange {
+            sender,
+            to,
+            ppdu,
+            txop_began,
+            began: now,
+            ended: now,
+            data_ends: None,
+            is_received: false,
+            overlaps: false,
+        })
+    }
+
+    /// The sender of an RTS or data frame waits for the response.
+    fn expect_response(&mut self, frame: &FieldFrame) {
+        let FieldNode { exchange, waits_until, .. } = &mut self.nodes[frame.from];
+        let Some(exchange) = exchange else { return };
+        let waits = &self.waits[usize::from(exchange.ppdu.control)];
+        let timeout = match frame.kind {
+            ExchangeStep::Rts => waits.cts_timeout,
+            ExchangeStep::Data => waits.ack_timeout,
+            ExchangeStep::Cts | ExchangeStep::Ack => return,
+        };
+        exchange.ended = frame.ends;
+        exchange.data_ends = (frame.kind == ExchangeStep::Data).then_some(frame.ends);
+        *waits_until = Some(frame.ends + timeout);
+    }
+
+    fn put(&mut self, frame: FieldFrame) -> FrameId {
+        match self.frames.iter().position(Option::is_none) {
+            Some(id) => {
+                self.frames[id] = Some(frame);
+                id
+            }
+            None => {
+                self.frames.push(Some(frame));
+                self.frames.len() - 1
+            }
+        }
+    }
+}
