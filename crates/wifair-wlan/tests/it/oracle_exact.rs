@@ -68,7 +68,7 @@ pub fn agree(oracle: cell::Run, engine: cell::Run) -> Result<Record, String> {
 }
 
 /// What is given up on links with agreements follows in the engine's counters and in what is sent next.
-fn forget_what_the_engine_does_not_say(record: &mut Record) {
+pub fn forget_what_the_engine_does_not_say(record: &mut Record) {
     record.given_up.clear();
     record.rates.clear();
     for tally in record.up.iter_mut().chain(&mut record.down) {
@@ -78,7 +78,7 @@ fn forget_what_the_engine_does_not_say(record: &mut Record) {
 
 /// In the middle of things the engine has booked a failure with its exchange, of which the sender learns only at its
 /// timeout, and knows the outcome of an exchange in progress: `engine` with what the oracle knows of these.
-fn ignoring_the_future(mut engine: Record, oracle: &Record) -> Record {
+pub fn ignoring_the_future(mut engine: Record, oracle: &Record) -> Record {
     let ours = oracle.up.iter().chain(&oracle.down);
     let theirs = engine.up.iter_mut().chain(&mut engine.down);
     for (ours, theirs) in ours.zip(theirs) {

@@ -1,5 +1,6 @@
 //! What is on the air, and what a node counts of it.
 
+use super::mode::Mode;
 use super::timing::{NonHt, Tenths};
 use std::collections::BTreeSet;
 
@@ -102,6 +103,8 @@ pub struct Frame {
     pub queued: u32,
     /// Rate of the exchange's data frame.
     pub data_rate: Tenths,
+    /// Of a data frame from 802.11n on: its mode.
+    pub mode: Option<Mode>,
     /// How what answers that is sent, and a request.
     pub response: NonHt,
     /// How RTS, CTS and CTS-to-self of the exchange are sent.

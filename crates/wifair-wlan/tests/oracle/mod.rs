@@ -27,7 +27,7 @@
 //! | aggregation: windows and bitmaps to 1,024, requests, tries, reordering, ends and errors of MPDUs, TXOPs, wrapping | yes |
 //! | beacons: target times, precedence, collisions, under DCF and EDCA | yes |
 //! | frames on the air, what a Block Ack acknowledges, what a request starts with | yes |
-//! | fields: powers, lock, CCA, NAV per node, overlapping exchanges; DCF or EDCA with single frames (`field`) | yes |
+//! | fields: powers, lock, CCA, NAV per node, overlapping exchanges; DCF or EDCA, A-MPDUs (`field`) | yes |
 //! | fading, error rates by SNR | no: tests of `channel`, by hand and by integration |
 //! | uplink packets that the AP marks or drops; queue sizes in QoS Control | yes |
 //! | classifiers but `dscp`; channel, service times; other decisions of schemes, limit controllers, ticks | no: other tests |

@@ -245,6 +245,12 @@ impl Mode {
         self.preamble_ns() + symbols * self.symbol_ns()
     }
 
+    /// When the symbol begins that has the byte after the first `bytes` of a PSDU, from the start of the PPDU.
+    pub fn start_of_byte_ns(self, bytes: u32) -> u64 {
+        let symbols = (16 + 8 * u64::from(bytes)) / self.bits_per_symbol();
+        self.preamble_ns() + symbols * self.symbol_ns()
+    }
+
     /// T_PE.
     fn extension_us(self, segments: u64) -> u64 {
         let by_segments = match self.padding_us {

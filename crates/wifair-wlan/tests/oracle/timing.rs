@@ -700,6 +700,19 @@ impl Rules {
         ends
     }
 
+    /// The symbols of each MPDU of a PPDU, in ns from the PPDU's start: MPDUs of these lengths.
+    pub fn mpdu_symbols_ns(&self, mpdus: &[u32], mode: Mode) -> Vec<[u64; 2]> {
+        let delimiter = self.psdu_of(&mpdus[..1], mode) - mpdus[0];
+        let delimiter = if mpdus.len() > 1 { DELIMITER_BYTES } else { delimiter };
+        let mut before = 0;
+        let symbols = mpdus.iter().map(|&bytes| {
+            let (first, end) = (before, before + delimiter + bytes);
+            before += self.subframe_bytes(bytes, mode);
+            [mode.start_of_byte_ns(first), mode.end_of_bytes_ns(end)]
+        });
+        symbols.collect()
+    }
+
     /// The answer to a PPDU of `mpdus` MPDUs.
     pub fn response(&self, mpdus: usize, mode: Mode) -> u32 {
         let single = mpdus == 1 && !self.has(Flaw::BlockAckForOne);

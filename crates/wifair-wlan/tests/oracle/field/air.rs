@@ -2,12 +2,14 @@
 
 use super::FieldScenario;
 use super::flaw::Flaw;
-use super::powers::{Keys, PREAMBLE_DB, Units, is_at_least, threshold_db, units};
+use super::powers::{Keys, PREAMBLE_DB, Units, is_at_least, threshold_of, units};
 use crate::oracle::cell::{self, Air, Cell, Run};
-use crate::oracle::frame::{Frame, Heard, Kind, NodeId, Packet};
+use crate::oracle::frame::{Content, Frame, Heard, Kind, NodeId, Packet};
+use crate::oracle::mode::Mode;
 use crate::oracle::node::Node;
 use crate::oracle::record::{Outcome, Record};
 use crate::oracle::scenario::Outside;
+use crate::oracle::timing::Rules;
 
 struct OnAir {
     frame: Frame,
@@ -16,12 +18,17 @@ struct OnAir {
     number: usize,
     /// Its exchange.
     exchange: usize,
+    began_at: u64,
+    /// If it is received MPDU by MPDU: the symbols of each, in ns from its start.
+    symbols_ns: Vec<[u64; 2]>,
 }
 
 /// What a node is locked to.
 struct Lock {
     number: usize,
     is_intact: bool,
+    /// If it is received MPDU by MPDU: by step from its start on, whether the SINR is too low.
+    is_low: Vec<bool>,
 }
 
 /// The receiver of a node.
@@ -44,8 +51,9 @@ struct Receiver {
 struct Exchange {
     sender: NodeId,
     receiver: NodeId,
-    /// Its place among the attempts.
+    /// Its place among the attempts, or among the transmissions under agreements.
     attempt: usize,
+    has_agreement: bool,
     /// When it began; it is on the air from then on.
     began: u64,
     /// It follows another in its TXOP.
@@ -64,7 +72,6 @@ pub struct Field {
     cell: Cell,
     keys: Keys,
     flaw: Option<Flaw>,
-    noise: Units,
     /// By transmitter, by receiver.
     powers: Vec<Vec<Units>>,
     receivers: Vec<Receiver>,
@@ -87,6 +94,7 @@ pub fn run(scenario: &FieldScenario) -> Run {
 /// The engine lists an attempt when its sender knows the outcome, and no frames.
 fn settle(record: &mut Record) {
     record.attempts.retain(|attempt| attempt.outcome.is_some());
+    record.transmissions.retain(|transmission| transmission.outcome.is_some());
 }
 
 impl Air for Field {
@@ -105,13 +113,16 @@ impl Air for Field {
                 Outside::Change(change) => self.cell.change(&change),
             }
         }
+        self.cell.time_out();
         self.cell.nodes.iter_mut().for_each(Node::count_down);
         let delivered = self.end_frames();
         delivered.iter().for_each(|packet| self.cell.deliver(packet));
         self.cell.note_rates();
         self.time_out();
+        self.cell.note_given_up();
         self.start_frames();
         self.count_begun();
+        (0..self.receivers.len()).for_each(|node| self.receive_step(node));
         self.account();
         self.cell.nodes.iter_mut().for_each(Node::count_idle_time);
         self.cell.now += 1;
@@ -127,7 +138,6 @@ impl Field {
             cell,
             keys: keys.clone(),
             flaw: *flaw,
-            noise: keys.noise(*flaw),
             powers: (0..nodes).map(|from| (0..nodes).map(|to| power(from, to)).collect()).collect(),
             receivers: (0..nodes).map(|_| Receiver::default()).collect(),
             on_air: Vec::new(),
@@ -151,10 +161,15 @@ impl Field {
     }
 
     /// What disturbs a frame at a node: noise, and the other frames on the air.
-    fn disturbance(&self, node: NodeId, number: usize) -> Units {
-        let others = self.on_air.iter().filter(|on_air| on_air.number != number);
+    fn disturbance(&self, node: NodeId, OnAir { frame, number, .. }: &OnAir) -> Units {
+        let others = self.on_air.iter().filter(|on_air| on_air.number != *number);
         let powers = others.map(|on_air| self.powers[on_air.frame.from][node]);
-        self.noise + if self.has(Flaw::OneInterferer) { powers.max().unwrap_or(0) } else { powers.sum() }
+        self.noise(frame)
+            + if self.has(Flaw::OneInterferer) { powers.max().unwrap_or(0) } else { powers.sum() }
+    }
+
+    fn noise(&self, frame: &Frame) -> Units {
+        self.keys.noise(mode_of(frame), self.flaw)
     }
 
     /// The packets that frames which end now bring upper layers.
@@ -182,18 +197,24 @@ impl Field {
     }
 
     /// All who are locked to a frame learn that it has ended; the packets that it brought an upper layer.
-    fn end_frame(&mut self, OnAir { frame, number, exchange, .. }: &OnAir) -> Vec<Packet> {
+    fn end_frame(&mut self, ended: &OnAir) -> Vec<Packet> {
+        let OnAir { frame, number, exchange, .. } = ended;
         let (mut delivered, mut is_answered) = (Vec::new(), false);
         for node in 0..self.receivers.len() {
             let receiver = &mut self.receivers[node];
             let Some(lock) = receiver.lock.take_if(|lock| lock.number == *number) else { continue };
-            receiver.heard = Some(lock.is_intact);
-            receiver.had_locked = Some(lock.is_intact);
+            let spoilt = spoilt_mpdus(&lock, ended, &self.cell.rules, self.flaw);
+            let is_all = self.flaw == Some(Flaw::NavNeedsAll) && node != frame.to;
+            let lost =
+                if is_all { spoilt.contains(&true) } else { !spoilt.is_empty() && !spoilt.contains(&false) };
+            let is_decoded = lock.is_intact && !lost;
+            receiver.heard = Some(is_decoded);
+            receiver.had_locked = Some(is_decoded);
             if frame.kind.is_answer() && node == frame.to {
                 self.exchanges[*exchange].last = self.cell.now;
             }
-            if lock.is_intact {
-                let (answers, packets) = self.decode(node, frame, *exchange);
+            if is_decoded {
+                let (answers, packets) = self.decode(node, frame, *exchange, spoilt);
                 is_answered |= answers;
                 delivered.extend(packets);
             } else if frame.kind.is_answer() && node == frame.to && !self.has(Flaw::WaitsOn) {
@@ -205,7 +226,13 @@ impl Field {
     }
 
     /// A node has decoded a frame: whether it answers it, and what it hands to its upper layer.
-    fn decode(&mut self, id: NodeId, frame: &Frame, exchange: usize) -> (bool, Vec<Packet>) {
+    fn decode(
+        &mut self,
+        id: NodeId,
+        frame: &Frame,
+        exchange: usize,
+        spoilt: Vec<bool>,
+    ) -> (bool, Vec<Packet>) {
         let now = self.cell.now;
         if id != frame.to {
             if !self.has(Flaw::NoNav) {
@@ -223,26 +250,59 @@ impl Field {
         if frame.kind == Kind::Rts && nav_is_set && !self.has(Flaw::CtsDespiteNav) {
             return (false, vec![]);
         }
-        let heard = self.cell.nodes[id].hear(frame, 0.0);
+        if frame.kind.is_response() {
+            self.note_acknowledged(id, &frame.content);
+        }
+        let heard = self.cell.nodes[id].hear_in_field(frame, spoilt);
         match frame.kind {
             Kind::Cts => self.exchanges[exchange].has_sent_data = true,
-            Kind::Data => {
+            Kind::Data | Kind::Request => {
                 self.exchanges[exchange].ack_ends = Some(now + u64::from(frame.duration_field));
             }
-            Kind::Ack => self.note_outcome(id, Outcome::Acknowledged, now),
+            Kind::Ack | Kind::BlockAck => self.note_outcome(id, Outcome::Acknowledged, now),
             _ => {}
         }
         self.cell.note_queue_size();
-        let packets = if let Heard::Receives { passed_on, .. } = heard { passed_on } else { vec![] };
-        (frame.kind != Kind::Ack, packets)
+        let Heard::Receives { decoded, passed_on } = heard else {
+            return (!frame.kind.is_response(), vec![]);
+        };
+        if self.exchanges[exchange].has_agreement {
+            let sent = &mut self.cell.record.transmissions[self.exchanges[exchange].attempt].mpdus;
+            sent.iter_mut().zip(decoded).for_each(|(mpdu, decoded)| mpdu.decoded = Some(decoded));
+        }
+        (true, passed_on)
+    }
+
+    /// A sender has decoded the response to its exchange.
+    fn note_acknowledged(&mut self, sender: NodeId, response: &Content) {
+        let Some(exchange) = self.current[sender].map(|exchange| &self.exchanges[exchange]) else { return };
+        if exchange.has_agreement {
+            for mpdu in &mut self.cell.record.transmissions[exchange.attempt].mpdus {
+                mpdu.acknowledged = Some(match response {
+                    Content::Decoded(all) => all.iter().any(|&seq| cell::on_air(seq) == mpdu.seq),
+                    _ => true,
+                });
+            }
+        }
     }
 
     /// The sender of an exchange knows its outcome.
     fn note_outcome(&mut self, sender: NodeId, outcome: Outcome, ended: u64) {
         let Some(exchange) = self.current[sender].take() else { return };
-        let attempt = &mut self.cell.record.attempts[self.exchanges[exchange].attempt];
-        attempt.outcome = Some(outcome);
-        attempt.ended = Some(ended);
+        let Exchange { attempt, has_agreement, .. } = self.exchanges[exchange];
+        if !has_agreement {
+            let attempt = &mut self.cell.record.attempts[attempt];
+            (attempt.outcome, attempt.ended) = (Some(outcome), Some(ended));
+            return;
+        }
+        let transmission = &mut self.cell.record.transmissions[attempt];
+        (transmission.outcome, transmission.ended) = (Some(outcome), Some(ended));
+        if outcome != Outcome::Acknowledged {
+            for mpdu in &mut transmission.mpdus {
+                mpdu.decoded = mpdu.decoded.or(Some(false));
+                mpdu.acknowledged = Some(false);
+            }
+        }
     }
 
     /// A node knows that its exchange has failed.
@@ -302,7 +362,9 @@ impl Field {
                 self.exchanges[exchange].last = ends_at;
                 self.exchanges[exchange].is_on_air = true;
             }
-            self.on_air.push(OnAir { frame, ends_at, number: self.frames, exchange });
+            let symbols_ns = self.symbols_ns(&frame);
+            let (number, began_at) = (self.frames, self.cell.now);
+            self.on_air.push(OnAir { frame, ends_at, number, exchange, began_at, symbols_ns });
             self.frames += 1;
         }
         for &id in &starting {
@@ -317,6 +379,40 @@ impl Field {
             self.lock(node, first);
             self.sense(node, first);
         }
+    }
+
+    /// The symbols of each MPDU of a frame, if it is received MPDU by MPDU.
+    fn symbols_ns(&self, frame: &Frame) -> Vec<[u64; 2]> {
+        match (&frame.content, mode_of(frame)) {
+            (Content::Mpdus(mpdus), Some(mode)) => {
+                let rules = &self.cell.rules;
+                let bytes: Vec<u32> = mpdus.iter().map(|mpdu| rules.bytes_with(&mpdu.ip_bytes())).collect();
+                rules.mpdu_symbols_ns(&bytes, mode)
+            }
+            _ => vec![],
+        }
+    }
+
+    /// This step of a PPDU that is received MPDU by MPDU passes at a node that is locked to it.
+    fn receive_step(&mut self, node: NodeId) {
+        let Some(number) = self.receivers[node].lock.as_ref().map(|lock| lock.number) else { return };
+        let locked = self.on_air.iter().find(|on_air| on_air.number == number).expect("it is on the air");
+        let Some(&[header_ends_ns, _]) = locked.symbols_ns.first() else { return };
+        let has = |flaw| self.flaw == Some(flaw);
+        let mode = mode_of(&locked.frame).filter(|_| !has(Flaw::OneMcsThreshold));
+        let disturbance = self.disturbance(node, locked);
+        let clears = |db| is_at_least(db, self.powers[locked.frame.from][node], disturbance);
+        let is_low = !clears(threshold_of(mode, 60));
+        let passed_ns = self.step_ns() * (self.cell.now - locked.began_at);
+        let is_lost = passed_ns < header_ends_ns && !clears(PREAMBLE_DB) && !has(Flaw::NoPhyHeader);
+        if let Some(lock) = &mut self.receivers[node].lock {
+            lock.is_low.push(is_low);
+            lock.is_intact &= !is_lost;
+        }
+    }
+
+    fn step_ns(&self) -> u64 {
+        1_000 / u64::from(self.cell.rules.steps)
     }
 
     /// The next frame of a TXOP, if it is due, waits while the medium is physically busy.
@@ -343,17 +439,22 @@ impl Field {
 
     /// The exchange of a node that has won access, or continues its TXOP.
     fn begin(&mut self, frame: &Frame) {
+        let has_agreement = !matches!(frame.content, Content::Single { .. });
         self.current[frame.from] = Some(self.exchanges.len());
         self.live.push(self.exchanges.len());
         self.exchanges.push(Exchange {
             sender: frame.from,
             receiver: frame.to,
-            attempt: self.cell.record.attempts.len(),
+            attempt: match has_agreement {
+                true => self.cell.record.transmissions.len(),
+                false => self.cell.record.attempts.len(),
+            },
+            has_agreement,
             began: self.cell.now,
             follows: !frame.opens_exchange,
             is_on_air: frame.opens_exchange || !self.has(Flaw::TxopFollowsLate),
             overlaps: false,
-            has_sent_data: frame.kind == Kind::Data,
+            has_sent_data: matches!(frame.kind, Kind::Data | Kind::Request),
             ack_ends: None,
             last: self.cell.now,
         });
@@ -376,34 +477,37 @@ impl Field {
             None if self.has(Flaw::DetectsAll) => 1,
             None => units(self.keys.preamble_detection_dbm).max(1),
         };
-        let of_earlier = |number: usize| match self.has(Flaw::PreamblesDoNotCollide) {
-            false => self.disturbance(node, number),
+        let of_earlier = |on_air: &OnAir| match self.has(Flaw::PreamblesDoNotCollide) {
+            false => self.disturbance(node, on_air),
             true => {
                 let earlier = self.on_air.iter().filter(|on_air| on_air.number < first);
-                self.noise + earlier.map(power).sum::<Units>()
+                self.noise(&on_air.frame) + earlier.map(power).sum::<Units>()
             }
         };
         let is_detected = |on_air: &&OnAir| {
             let db = if self.has(Flaw::DetectsNoise) { -40.0 } else { PREAMBLE_DB };
-            power(on_air) >= weakest && is_at_least(db, power(on_air), of_earlier(on_air.number))
+            power(on_air) >= weakest && is_at_least(db, power(on_air), of_earlier(*on_air))
         };
         let new = self.on_air.iter().filter(|on_air| on_air.number >= first);
         let strongest = new.filter(is_detected).max_by_key(|on_air| power(on_air));
         if let Some(number) = strongest.map(|on_air| on_air.number) {
-            self.receivers[node].lock = Some(Lock { number, is_intact: true });
+            self.receivers[node].lock = Some(Lock { number, is_intact: true, is_low: Vec::new() });
         }
     }
 
     /// What is on the air now at a node: whether it disturbs the locked frame, and whether the medium is busy.
     fn sense(&mut self, node: NodeId, first: usize) {
-        if let Some(Lock { number, .. }) = self.receivers[node].lock {
-            let locked = self.on_air.iter().find(|on_air| on_air.number == number);
-            let (Frame { from, .. }, rate) =
-                locked.map(|on_air| (&on_air.frame, on_air.frame.rate())).expect("it is on the air");
-            let rate = if self.has(Flaw::OneThreshold) { 60 } else { rate };
+        if let Some(number) = self.receivers[node].lock.as_ref().map(|lock| lock.number) {
+            let locked = self.on_air.iter().find(|on_air| on_air.number == number).expect("it is on the air");
+            let frame = &locked.frame;
+            let rate = if self.has(Flaw::OneThreshold) { 60 } else { frame.rate() };
             let is_new = number >= first;
-            let survives =
-                is_at_least(threshold_db(rate), self.powers[*from][node], self.disturbance(node, number));
+            let survives = !locked.symbols_ns.is_empty()
+                || is_at_least(
+                    threshold_of(mode_of(frame), rate),
+                    self.powers[frame.from][node],
+                    self.disturbance(node, locked),
+                );
             if let Some(lock) = &mut self.receivers[node].lock {
                 lock.is_intact &= survives || (self.flaw == Some(Flaw::JudgedAtStart) && !is_new);
             }
@@ -469,4 +573,29 @@ impl Field {
             }
         }
     }
+}
+
+/// The mode that a frame is sent in, if it has one: a data frame from 802.11n on.
+fn mode_of(frame: &Frame) -> Option<Mode> {
+    frame.mode.filter(|_| frame.kind == Kind::Data)
+}
+
+/// Which MPDUs of a frame that has ended a node cannot decode; none, if the frame is received as a whole.
+fn spoilt_mpdus(lock: &Lock, ended: &OnAir, rules: &Rules, flaw: Option<Flaw>) -> Vec<bool> {
+    let step_ns = 1_000 / u64::from(rules.steps);
+    let mut before = 0;
+    let is_spoilt = |&[first_ns, end_ns]: &[u64; 2]| {
+        let first_ns = if flaw == Some(Flaw::NoSharedSymbols) { first_ns.max(before) } else { first_ns };
+        before = end_ns;
+        let steps = (0..).zip(&lock.is_low).filter(|(step, _)| {
+            let passed_ns = step * step_ns;
+            passed_ns < end_ns && first_ns < passed_ns + step_ns
+        });
+        steps.into_iter().any(|(_, is_low)| *is_low)
+    };
+    let mut spoilt: Vec<bool> = ended.symbols_ns.iter().map(is_spoilt).collect();
+    if flaw == Some(Flaw::OneSpoilsAll) && spoilt.contains(&true) {
+        spoilt.fill(true);
+    }
+    spoilt
 }

@@ -63,6 +63,19 @@ crate::oracle::flaw::flaws! {
     TxopFollowsLate,
     /// It is part of the exchange before it.
     TxopIsOneExchange,
+    // A-MPDUs.
+    /// A lost PHY header loses nothing.
+    NoPhyHeader,
+    /// One MPDU that is spoilt spoils all.
+    OneSpoilsAll,
+    /// Symbols that an MPDU shares with the one before it are not of it.
+    NoSharedSymbols,
+    /// A node that is not addressed decodes a PPDU only if it decodes all of its MPDUs.
+    NavNeedsAll,
+    /// Every MCS has the threshold of the lowest.
+    OneMcsThreshold,
+    /// The noise is that of 20 MHz whatever the width.
+    NoiseOf20Mhz,
     // Airtime.
     /// An exchange has its time to itself again once the other is over.
     AloneAgain,
@@ -73,6 +86,13 @@ crate::oracle::flaw::flaws! {
 }
 
 impl Flaw {
+    /// Whether it shows only with A-MPDUs.
+    pub fn is_of_ppdus(self) -> bool {
+        use Flaw::*;
+        let of_mpdus = matches!(self, NoPhyHeader | OneSpoilsAll | NoSharedSymbols | NavNeedsAll);
+        of_mpdus || matches!(self, OneMcsThreshold | NoiseOf20Mhz)
+    }
+
     /// Whether it shows only with EDCA.
     pub fn is_of_edca(self) -> bool {
         use Flaw::*;

@@ -2,6 +2,7 @@
 
 use super::flaw::Flaw;
 use crate::oracle::frame::NodeId;
+use crate::oracle::mode::Mode;
 use crate::oracle::timing::Tenths;
 
 /// The table `[field]`, the transmit powers and the positions.
@@ -48,6 +49,12 @@ pub fn threshold_db(rate: Tenths) -> f64 {
     table.iter().find(|(of, _)| *of == rate).expect("a rate of OFDM").1
 }
 
+/// The same of a frame in a mode of 802.11n or later, or else at a rate.
+pub fn threshold_of(mode: Option<Mode>, rate: Tenths) -> f64 {
+    let table = [4.0, 7.0, 9.0, 12.0, 16.0, 20.0, 21.0, 22.0, 27.0, 29.0, 32.0, 34.0, 37.0, 40.0];
+    mode.map_or_else(|| threshold_db(rate), |mode| table[mode.mcs as usize])
+}
+
 impl Keys {
     /// All nodes reach each other with one power.
     pub fn equal(nodes: usize) -> Keys {
@@ -68,8 +75,13 @@ impl Keys {
         }
     }
 
-    pub fn noise(&self, flaw: Option<Flaw>) -> Units {
-        let width_mhz: f64 = if flaw == Some(Flaw::NoiseOf22Mhz) { 22.0 } else { 20.0 };
+    /// Of a frame in a mode, or else of 20 MHz.
+    pub fn noise(&self, mode: Option<Mode>, flaw: Option<Flaw>) -> Units {
+        let width_mhz = match (flaw, mode) {
+            (Some(Flaw::NoiseOf22Mhz), _) => 22.0,
+            (Some(Flaw::NoiseOf20Mhz), _) | (_, None) => 20.0,
+            (_, Some(mode)) => f64::from(mode.width_mhz),
+        };
         units(self.noise_dbm + 10.0 * (width_mhz / 22.0).log10())
     }
 
@@ -103,10 +115,10 @@ impl Keys {
         self.dbm(from, to).filter(|dbm| *dbm >= floor).map_or(0, units)
     }
 
-    /// Whether a node receives frames of another at `rate` while nobody else is on the air.
-    pub fn reaches(&self, from: NodeId, to: NodeId, rate: Tenths) -> bool {
-        let (power, noise) = (self.power(from, to, None), self.noise(None));
+    /// Whether a node receives frames of another, in a mode or else at `rate`, while nobody else is on the air.
+    pub fn reaches(&self, from: NodeId, to: NodeId, mode: Option<Mode>, rate: Tenths) -> bool {
+        let (power, noise) = (self.power(from, to, None), self.noise(mode, None));
         power >= units(self.preamble_detection_dbm)
-            && is_at_least(PREAMBLE_DB.max(threshold_db(rate)), power, noise)
+            && is_at_least(PREAMBLE_DB.max(threshold_of(mode, rate)), power, noise)
     }
 }

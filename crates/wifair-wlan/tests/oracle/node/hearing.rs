@@ -128,7 +128,7 @@ impl Node {
         let mpdu = &mpdus[self.decoded_of_ppdu.len()];
         let decoded = match self.decoded_of_ppdu.first() {
             Some(&first) if self.rules.has(Flaw::OneDraw) => first,
-            _ => !self.is_spoilt(error),
+            _ => !self.is_spoilt(error) && self.spoilt_mpdus.get(self.decoded_of_ppdu.len()) != Some(&true),
         };
         self.decoded_of_ppdu.push(decoded);
         if !decoded {

@@ -1,7 +1,7 @@
 //! What a node of a field learns about the medium (docs/medium.md, section 16).
 
 use super::Node;
-use crate::oracle::frame::{Frame, Kind};
+use crate::oracle::frame::{Frame, Heard, Kind};
 
 impl Node {
     /// The medium becomes physically busy here, as I transmit or sense others; `uncounted`: the boundary at this instant does
@@ -62,6 +62,14 @@ impl Node {
         if let Some((_, left)) = &mut self.response {
             *left += 1;
         }
+    }
+
+    /// A frame for me has ended, of a PPDU with these MPDUs spoilt.
+    pub fn hear_in_field(&mut self, frame: &Frame, spoilt_mpdus: Vec<bool>) -> Heard {
+        self.spoilt_mpdus = spoilt_mpdus;
+        let heard = self.hear(frame, 0.0);
+        self.spoilt_mpdus.clear();
+        heard
     }
 
     /// My NAV is set for so long.

@@ -85,6 +85,8 @@ pub struct Node {
     recipients: Vec<Vec<Recipient>>,
     /// Of a PPDU for me that is on the air: which of the MPDUs that have ended I have decoded.
     decoded_of_ppdu: Vec<bool>,
+    /// Of a PPDU for me that has ended: which of its MPDUs other frames have spoilt.
+    spoilt_mpdus: Vec<bool>,
     /// The next of their timeouts, by this node's clock.
     next_timeout: Option<u64>,
     /// Steps that have passed.
@@ -140,6 +142,7 @@ impl Node {
             beacon_follows: false,
             recipients: peers.iter().map(recipients).collect(),
             decoded_of_ppdu: Vec::new(),
+            spoilt_mpdus: Vec::new(),
             next_timeout: None,
             clock: 0,
             peers,

@@ -1,10 +1,11 @@
 //! Random fields of 3 to 8 nodes, with powers around every threshold.
 
-use super::{change, count_from_the_arrival, edca, rules_of, stream, trigger};
+use super::{change, count_from_the_arrival, edca, modern, rules_of, stream, trigger};
 use crate::oracle::field::FieldScenario;
 use crate::oracle::field::powers::{Keys, threshold_db};
 use crate::oracle::frame::NodeId;
-use crate::oracle::scenario::{Change, Errors, Scenario, Station, Stream, Trigger};
+use crate::oracle::mode::Mode;
+use crate::oracle::scenario::{Change, Errors, Modes, Scenario, Station, Stream, Trigger};
 use crate::oracle::timing::{Rules, Tenths};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -103,10 +104,69 @@ fn scenario(
     })
 }
 
+/// 802.11n to be, most with EDCA and so with A-MPDUs: three to six nodes.
+pub fn modern_field_scenarios() -> impl Strategy<Value = FieldScenario> {
+    let rules = modern::rules().prop_filter("802.11b's receivers", |rules| rules.protection.is_none());
+    let rules = rules.prop_flat_map(rules_of).prop_flat_map(modern::aggregation).prop_map(|mut rules| {
+        (rules.adaptation, rules.colliders_wait_eifs) = (None, false);
+        if let Some(aggregation) = &mut rules.aggregation {
+            aggregation.delivers_mpdus = false;
+        }
+        rules
+    });
+    let rules = rules.prop_flat_map(|rules| {
+        let table = edca(rules).prop_map(move |edca| Rules { edca: Some(edca), ..rules });
+        if rules.aggregation.is_some() { table.boxed() } else { Just(rules).boxed() }
+    });
+    rules.prop_flat_map(|rules| {
+        let modern = rules.modern.expect("rules of such a BSS");
+        let keys = (3usize..=6).prop_flat_map(keys);
+        let kinds = prop::collection::vec(modern::kind(rules, modern), 5);
+        let streams = prop::collection::vec(stream(rules), 2..=10);
+        let port = (prop_oneof![1usize..30, 100usize..500], any::<bool>());
+        let parts = (any::<u64>(), keys, kinds, streams, port, 10_000u64..40_000);
+        parts.prop_filter_map("out of reach", move |(seed, keys, kinds, mut streams, port, until)| {
+            let rules = Rules { polices: seed.is_multiple_of(3), ..rules };
+            let stations = modern_stations(&keys, &kinds, &rules)?;
+            count_from_the_arrival(&mut streams, &stations, &rules);
+            let base = Scenario {
+                seed,
+                rules,
+                stations,
+                streams,
+                changes: Vec::new(),
+                port_limit: port.0,
+                limit_counts_in_service: port.1,
+                offered_until: until,
+            };
+            Some(FieldScenario { base, keys, flaw: None })
+        })
+    })
+}
+
+/// Stations with the highest MCSs, up to those drawn, at which they and the AP receive each other; none, if one has none.
+fn modern_stations(keys: &Keys, kinds: &[modern::Kind], rules: &Rules) -> Option<Vec<Station>> {
+    let station = |(id, kind): (NodeId, &modern::Kind)| {
+        let back = |from, to| keys.reaches(to, from, None, rules.lowest_mandatory_rate);
+        let mut station = kind.of(Station::clean(60));
+        let Some(Modes { up, down }) = station.modes else {
+            let reach = |from, to| keys.reaches(from, to, None, 60) && back(from, to);
+            return (reach(id, 0) && reach(0, id)).then_some(station);
+        };
+        let highest = |mode: Mode, from, to| {
+            let all = (0..=mode.mcs).rev().map(|mcs| mode.with_mcs(mcs));
+            all.into_iter().find(|&mode| keys.reaches(from, to, Some(mode), 60) && back(from, to))
+        };
+        station.modes = Some(Modes { up: highest(up, id, 0)?, down: highest(down, 0, id)? });
+        Some(station)
+    };
+    (1..keys.positions_m.len()).zip(kinds).map(station).collect()
+}
+
 /// Rates at which `to` receives `from`, which receives its responses at the lowest.
 fn in_reach(keys: &Keys, from: NodeId, to: NodeId, rules: &Rules) -> Vec<Tenths> {
     let rates = rules.rates().iter().copied();
-    rates.filter(|&rate| keys.reaches(from, to, rate) && keys.reaches(to, from, 60)).collect()
+    rates.filter(|&rate| keys.reaches(from, to, None, rate) && keys.reaches(to, from, None, 60)).collect()
 }
 
 fn keys(nodes: usize) -> impl Strategy<Value = Keys> {
