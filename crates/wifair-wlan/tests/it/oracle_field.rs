@@ -64,6 +64,8 @@ struct Seen {
     following: u64,
     /// PPDUs of which some MPDUs were decoded, and others not.
     partial: u64,
+    /// Block Acks that their addressee did not decode.
+    block_acks_lost: u64,
 }
 
 impl Seen {
@@ -93,8 +95,9 @@ impl Seen {
         };
         self.partial += record.transmissions.iter().filter(is_partial).count() as u64;
         let all = &record.transmissions;
-        self.acknowledged +=
-            all.iter().filter(|sent| sent.outcome == Some(Outcome::Acknowledged)).count() as u64;
+        let ppdus = |outcome| all.iter().filter(|sent| sent.outcome == Some(outcome)).count() as u64;
+        self.acknowledged += ppdus(Outcome::Acknowledged);
+        self.block_acks_lost += ppdus(Outcome::AckLost);
         self.following += record.attempts.iter().filter(follows).count() as u64;
     }
 }
@@ -134,7 +137,8 @@ fn random_fields_with_ppdus_are_equal_step_by_step() {
     let seen = seen.into_inner();
     tell(&format!("{seen:?}"));
     assert!(seen.exchanges > 3_000 && seen.overlapping > 500, "too quiet to say anything: {seen:?}");
-    assert!(seen.acknowledged > 1_000 && seen.partial > 20, "{seen:?}");
+    assert!(seen.acknowledged > 1_000 && seen.acks_lost > 50 && seen.given_up > 100, "{seen:?}");
+    assert!(seen.partial > 50 && seen.block_acks_lost > 50, "{seen:?}");
 }
 
 /// The comparison notices each rule of the field that the model breaks on purpose; in the short form a dozen.

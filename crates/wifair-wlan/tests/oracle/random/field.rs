@@ -5,8 +5,8 @@ use crate::oracle::field::FieldScenario;
 use crate::oracle::field::powers::{Keys, threshold_db};
 use crate::oracle::frame::NodeId;
 use crate::oracle::mode::Mode;
-use crate::oracle::scenario::{Change, Errors, Modes, Scenario, Station, Stream, Trigger};
-use crate::oracle::timing::{Rules, Tenths};
+use crate::oracle::scenario::{Change, Errors, Modes, Pattern, Scenario, Station, Stream, Trigger};
+use crate::oracle::timing::{Aggregation, Rules, Tenths};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -104,8 +104,17 @@ fn scenario(
     })
 }
 
-/// 802.11n to be, most with EDCA and so with A-MPDUs: three to six nodes.
+/// 802.11n to be, most with EDCA and so with A-MPDUs: three to six nodes. In half of them long A-MPDUs overlap in part.
 pub fn modern_field_scenarios() -> impl Strategy<Value = FieldScenario> {
+    (modern_rules().prop_flat_map(modern_scenarios), overlaps()).prop_map(|(scenario, overlaps)| {
+        match overlaps {
+            Some(overlaps) => overlaps.on(scenario),
+            None => scenario,
+        }
+    })
+}
+
+fn modern_rules() -> impl Strategy<Value = Rules> {
     let rules = modern::rules().prop_filter("802.11b's receivers", |rules| rules.protection.is_none());
     let rules = rules.prop_flat_map(rules_of).prop_flat_map(modern::aggregation).prop_map(|mut rules| {
         (rules.adaptation, rules.colliders_wait_eifs) = (None, false);
@@ -114,34 +123,87 @@ pub fn modern_field_scenarios() -> impl Strategy<Value = FieldScenario> {
         }
         rules
     });
-    let rules = rules.prop_flat_map(|rules| {
+    rules.prop_flat_map(|rules| {
         let table = edca(rules).prop_map(move |edca| Rules { edca: Some(edca), ..rules });
         if rules.aggregation.is_some() { table.boxed() } else { Just(rules).boxed() }
-    });
-    rules.prop_flat_map(|rules| {
-        let modern = rules.modern.expect("rules of such a BSS");
-        let keys = (3usize..=6).prop_flat_map(keys);
-        let kinds = prop::collection::vec(modern::kind(rules, modern), 5);
-        let streams = prop::collection::vec(stream(rules), 2..=10);
-        let port = (prop_oneof![1usize..30, 100usize..500], any::<bool>());
-        let parts = (any::<u64>(), keys, kinds, streams, port, 10_000u64..40_000);
-        parts.prop_filter_map("out of reach", move |(seed, keys, kinds, mut streams, port, until)| {
-            let rules = Rules { polices: seed.is_multiple_of(3), ..rules };
-            let stations = modern_stations(&keys, &kinds, &rules)?;
-            count_from_the_arrival(&mut streams, &stations, &rules);
-            let base = Scenario {
-                seed,
-                rules,
-                stations,
-                streams,
-                changes: Vec::new(),
-                port_limit: port.0,
-                limit_counts_in_service: port.1,
-                offered_until: until,
-            };
-            Some(FieldScenario { base, keys, flaw: None })
-        })
     })
+}
+
+fn modern_scenarios(rules: Rules) -> impl Strategy<Value = FieldScenario> {
+    let modern = rules.modern.expect("rules of such a BSS");
+    let keys = (3usize..=6).prop_flat_map(keys);
+    let kinds = prop::collection::vec(modern::kind(rules, modern), 5);
+    let streams = prop::collection::vec(stream(rules), 2..=10);
+    let port = (prop_oneof![1usize..30, 100usize..500], any::<bool>());
+    let parts = (any::<u64>(), keys, kinds, streams, port, 10_000u64..40_000);
+    parts.prop_filter_map("out of reach", move |(seed, keys, kinds, mut streams, port, until)| {
+        let rules = Rules { polices: seed.is_multiple_of(3), ..rules };
+        let stations = modern_stations(&keys, &kinds, &rules)?;
+        count_from_the_arrival(&mut streams, &stations, &rules);
+        let base = Scenario {
+            seed,
+            rules,
+            stations,
+            streams,
+            changes: Vec::new(),
+            port_limit: port.0,
+            limit_counts_in_service: port.1,
+            offered_until: until,
+        };
+        Some(FieldScenario { base, keys, flaw: None })
+    })
+}
+
+/// Stations that are hidden from the first one, and bursts from all of them in long A-MPDUs, which so begin while another is on
+/// the air.
+#[derive(Clone, Debug)]
+struct Overlaps {
+    highest_mcs: u32,
+    /// From each station: first, gap, packets, bytes of each.
+    bursts: Vec<(u64, u64, u32, u32)>,
+}
+
+fn overlaps() -> impl Strategy<Value = Option<Overlaps>> {
+    let bytes = prop_oneof![2 => Just(1500u32), 1 => 28u32..1500];
+    let burst = (0u64..4_000, 4_000u64..20_000, 2u32..40, bytes);
+    let overlaps = (1u32..7, prop::collection::vec(burst, 5))
+        .prop_map(|(highest_mcs, bursts)| Overlaps { highest_mcs, bursts });
+    prop::option::weighted(0.5, overlaps)
+}
+
+impl Overlaps {
+    fn on(self, mut scenario: FieldScenario) -> FieldScenario {
+        let FieldScenario { base, keys, .. } = &mut scenario;
+        let Some(aggregation) = &mut base.rules.aggregation else { return scenario };
+        *aggregation = Aggregation {
+            window: 64,
+            max_mpdus: None,
+            max_ampdu_bytes: 65_535,
+            max_ppdu: 5_484 * base.rules.steps,
+            ..*aggregation
+        };
+        base.rules = modern::within_limits(Rules { rts_threshold_bytes: u32::MAX, ..base.rules });
+        let slow =
+            |mode: Mode| Mode { width_mhz: 20, streams: 1, ..mode }.with_mcs(mode.mcs.min(self.highest_mcs));
+        for station in &mut base.stations {
+            station.modes = station.modes.map(|Modes { up, down }| Modes { up: slow(up), down: slow(down) });
+        }
+        let hidden = (2..keys.positions_m.len()).map(|other| (1, other));
+        keys.hidden.retain(|(a, _)| *a != 1);
+        keys.hidden.extend(hidden);
+        keys.gains.retain(|(a, ..)| *a != 1);
+        let bursts = self.bursts.into_iter().take(base.stations.len());
+        base.streams.truncate(4);
+        base.streams.extend(bursts.enumerate().map(|(station, (first, gap, burst, ip_bytes))| Stream {
+            station,
+            up: true,
+            ip_bytes,
+            category: 2,
+            pattern: Pattern::Every { first, gap, burst },
+        }));
+        base.port_limit = base.port_limit.max(60);
+        scenario
+    }
 }
 
 /// Stations with the highest MCSs, up to those drawn, at which they and the AP receive each other; none, if one has none.

@@ -118,7 +118,7 @@ pub fn aggregation(rules: Rules) -> impl Strategy<Value = Rules> {
 }
 
 /// With an A-MSDU that the BSS may have.
-fn within_limits(rules: Rules) -> Rules {
+pub fn within_limits(rules: Rules) -> Rules {
     let (Some(aggregation), Some(modern)) = (rules.aggregation, rules.modern) else { return rules };
     let max_amsdu_bytes = aggregation.max_amsdu_bytes.min(rules.longest_amsdu(modern.generation));
     Rules { aggregation: Some(Aggregation { max_amsdu_bytes, ..aggregation }), ..rules }
