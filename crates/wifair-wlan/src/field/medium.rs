@@ -26,6 +26,11 @@ impl FieldMedium {
         if self.events.is_empty() { self.field.due() } else { now }
     }
 
+    /// The channel access functions that lose an internal collision at `now`; see [`Field::contend`].
+    pub(crate) fn contend(&mut self, now: Time) -> Vec<EdcafId> {
+        if self.events.is_empty() { self.field.contend(now) } else { Vec::new() }
+    }
+
     /// Lets the field handle the first of what is due at `now`, unless something is left from before. `outgoing` says what a
     /// channel access function sends that has won access.
     pub(crate) fn advance(&mut self, now: Time, outgoing: impl FnMut(EdcafId) -> Outgoing) {
@@ -56,7 +61,6 @@ impl FieldMedium {
                 (exchange, outcome)
             }
             FieldEvent::Started(_)
-            | FieldEvent::LostInternally(_)
             | FieldEvent::Received(_)
             | FieldEvent::Ended { .. } => return None,
         };

@@ -40,9 +40,6 @@ pub(crate) use spec::{NodeOfField, Rows};
 pub(crate) enum FieldEvent {
     /// It has won access.
     Started(EdcafId),
-    /// It would have won access at the same instant as a higher category of its node. [`Field::set_window`] and
-    /// [`Field::go_on`] must follow.
-    LostInternally(EdcafId),
     /// The addressee has decoded its data frame.
     Received(FieldExchange),
     /// An exchange that `node` began with `to` has no further frame; for `alone` no other exchange was on the air. Its sender
@@ -174,8 +171,8 @@ impl Field {
             && self.rules.preamble.max(SinrThreshold::of_mode(mode)).is_reached(power, noise, Power::ZERO)
     }
 
-    /// Handles the first of what is due at `now == due()`: the ends of frames, timeouts, starts. `outgoing` says what a channel
-    /// access function sends that has won access.
+    /// Handles the first of what is due at `now == due()`: the ends of frames, timeouts, starts. [`Field::contend`] must have
+    /// said who wins access; `outgoing` says what a channel access function sends that does.
     pub(crate) fn advance(
         &mut self,
         now: Time,

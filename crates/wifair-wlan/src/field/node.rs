@@ -7,6 +7,7 @@ use super::frame::{FieldExchange, FieldFrame, FrameId};
 use super::power::{Power, SinrThreshold};
 use super::rules::FieldRules;
 use crate::contention::Access;
+use crate::node::EdcafId;
 
 /// A frame that the node receives.
 #[derive(Clone, Debug)]
@@ -78,6 +79,8 @@ pub(super) struct FieldNode {
     lock: Option<Lock>,
     /// The frame that the node transmits.
     sends: Option<FrameId>,
+    /// The channel access function that has won access at this instant.
+    pub has_won: Option<EdcafId>,
     is_physically_busy: bool,
     /// In the physically busy period: whether it has transmitted, and whether its energy has reached the threshold.
     has_sent: bool,
@@ -106,6 +109,7 @@ impl FieldNode {
             energy: Power::ZERO,
             lock: None,
             sends: None,
+            has_won: None,
             is_physically_busy: false,
             has_sent: false,
             was_loud: false,
@@ -165,6 +169,14 @@ impl FieldNode {
         let waits = self.waits_until.is_some_and(|until| now <= until);
         let is_busy = self.is_physically_busy || self.has_nav(now) || self.owes.is_some() || waits;
         self.backoffs[function].arrive(&rules.contention, self.is_physically_busy, is_busy, now);
+    }
+
+    /// Its channel access function `winner` wins access; all others that are due lose an internal collision.
+    pub(super) fn win(&mut self, winner: EdcafId, rules: &FieldRules, now: Time) {
+        let due = self.backoffs.iter_mut().filter(|backoff| backoff.start(&rules.contention) == now);
+        due.for_each(Backoff::begin);
+        self.become_busy(rules, now);
+        self.has_won = Some(winner);
     }
 
     /// It starts to transmit, and receives nothing any more.

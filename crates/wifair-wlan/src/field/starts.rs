@@ -18,11 +18,10 @@ impl Field {
     ) {
         let mut started = Vec::new();
         for index in 0..self.nodes.len() {
-            let owed = self.nodes[index].owes.take_if(|(at, _)| *at == now);
-            let frame = match owed {
-                Some((_, frame)) => Some(frame),
-                None => self.contend(index, &mut outgoing, now, events),
-            };
+            let owed = self.nodes[index].owes.take_if(|(at, _)| *at == now).map(|(_, frame)| frame);
+            let won = self.nodes[index].has_won.take();
+            events.extend(won.map(FieldEvent::Started));
+            let frame = owed.or_else(|| won.map(|sender| self.win(sender, outgoing(sender), now)));
             started.extend(frame.map(|frame| self.put(frame)));
         }
         self.touched.clear();
@@ -57,29 +56,32 @@ impl Field {
         heard.max_by_key(|&(_, power)| power)
     }
 
-    /// The first frame of the exchange of a node, if one of its channel access functions wins access at `now`. Of several the
-    /// highest does; the others lose an internal collision.
-    fn contend(
-        &mut self,
-        node: usize,
-        outgoing: &mut impl FnMut(EdcafId) -> Outgoing,
-        now: Time,
-        events: &mut Vec<FieldEvent>,
-    ) -> Option<FieldFrame> {
-        let mut winner = None;
-        for (function, sender) in self.numbering.of_node(Node::at(node)).enumerate() {
-            if self.nodes[node].access(function, &self.rules) != now {
+    /// Whether what is due at `now` are starts: no frame ends, and no wait.
+    fn has_starts(&self, now: Time) -> bool {
+        let is_ending = self.frames.iter().flatten().any(|frame| frame.ends == now);
+        !is_ending && !self.nodes.iter().any(|node| node.times_out_at() == Some(now))
+    }
+
+    /// Determines who wins access at `now == due()`, if [`Field::advance`] is going to handle starts: of several channel access
+    /// functions of a node the highest does. Returns the others, which lose an internal collision. For each of them
+    /// [`Field::set_window`] and [`Field::go_on`] must follow.
+    pub(crate) fn contend(&mut self, now: Time) -> Vec<EdcafId> {
+        let mut losers = Vec::new();
+        if !self.has_starts(now) {
+            return losers;
+        }
+        for index in 0..self.nodes.len() {
+            if self.nodes[index].owes.as_ref().is_some_and(|(at, _)| *at == now) {
                 continue;
             }
-            self.nodes[node].backoffs[function].begin();
-            events.push(match winner {
-                None => FieldEvent::Started(sender),
-                Some(_) => FieldEvent::LostInternally(sender),
-            });
-            winner.get_or_insert(sender);
+            let functions = self.numbering.of_node(Node::at(index));
+            let mut due =
+                functions.enumerate().filter(|(i, _)| self.nodes[index].access(*i, &self.rules) == now);
+            let Some((_, winner)) = due.next() else { continue };
+            losers.extend(due.map(|(_, loser)| loser));
+            self.nodes[index].win(winner, &self.rules, now);
         }
-        let sender = winner?;
-        Some(self.win(sender, outgoing(sender), now))
+        losers
     }
 
     /// The first frame of the exchange of `sender`, which has won access.

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use proptest::prelude::*;
 use wifair_core::{ConnectionId, Packet, Rng, StationId, Time};
+use wifair_queue::{Journal, JournalEntry};
 
 use packets::packet;
 
@@ -99,11 +100,11 @@ impl Run {
             Outgoing { to, ppdu: Ppdu::of_frame(&on_air, phy.psdu_bytes(ip_bytes)), mpdus: Vec::new() }
         };
         let mut events = std::mem::take(&mut self.events);
+        assert!(self.field.contend(now).is_empty(), "under DCF");
         self.field.advance(now, outgoing, &mut events);
         for event in events.drain(..) {
             match event {
                 FieldEvent::Started(sender) => self.starts.push((now, sender.index())),
-                FieldEvent::LostInternally(_) => unreachable!("under DCF"),
                 FieldEvent::Received(exchange) => self.received.push((now, exchange.sender.index())),
                 FieldEvent::Ended { .. } => {}
                 FieldEvent::Acknowledged(exchange) => self.finish(exchange.sender.index()),
@@ -175,11 +176,14 @@ struct Trajectory {
     received: Vec<(Time, usize)>,
     /// Idle time, time in collisions, and of stations up and down, at each arrival.
     occupied: Vec<Vec<Time>>,
+    /// By port, in order.
+    queued: Vec<JournalEntry>,
     end: BssSnapshot,
 }
 
 fn trajectory(spec: &BssSpec, seed: u64, arrivals: &[Arrival]) -> Trajectory {
-    let mut bss = Bss::new(spec, seed).unwrap();
+    let (mut bss, journal) = (Bss::new(spec, seed).unwrap(), Journal::new());
+    bss.keep_journal(&journal);
     let (mut starts, mut received, mut occupied) = (Vec::new(), Vec::new(), Vec::new());
     let mut run = |bss: &mut Bss, limit: Time| {
         let mut began = |bss: &Bss| {
@@ -208,7 +212,10 @@ fn trajectory(spec: &BssSpec, seed: u64, arrivals: &[Arrival]) -> Trajectory {
     }
     run(&mut bss, Time::MAX);
     starts.sort_unstable();
-    Trajectory { starts, received, occupied, end: bss.snapshot(Time::from_s(100)) }
+    let mut queued = Vec::new();
+    journal.take(|entry| queued.push(*entry));
+    queued.sort_by_key(|entry| entry.port);
+    Trajectory { starts, received, occupied, queued, end: bss.snapshot(Time::from_s(100)) }
 }
 
 /// The same BSS as a field.
@@ -365,6 +372,24 @@ proptest! {
         let field = as_field(&spec, FieldSpec { eifs_after: EifsAfter::Energy, ..FieldSpec::default() });
         prop_assert_eq!(trajectory(&spec, seed, &arrivals), trajectory(&field, seed, &arrivals));
     }
+}
+
+#[test]
+fn what_an_internal_collision_loses_leaves_a_shared_port_before_the_ppdu_is_formed() {
+    let mut spec = spec(2, 24.0);
+    spec.phy = serde_json::from_value(serde_json::json!({"name": "802.11n"})).unwrap();
+    spec.stations[0].phy = Some(serde_json::from_value(serde_json::json!({"name": "802.11a"})).unwrap());
+    (spec.stations[1].rate_mbps, spec.stations[1].mcs) = (None, Some(4));
+    spec.mac.retry_limit_short = 1;
+    spec.mac.edca =
+        Some(EdcaSpec { classify: Classify::Dscp, share_port: SharePort::Ap, ..EdcaSpec::default() });
+    let (voice, best_effort) = (400, 402);
+    let arrivals = [(1, voice), (0, best_effort), (1, voice), (0, best_effort)];
+    let arrivals = arrivals.map(|(station, bytes)| (0, 0, station, bytes));
+    let field = as_field(&spec, FieldSpec { eifs_after: EifsAfter::Energy, ..FieldSpec::default() });
+    let shared = trajectory(&spec, 1, &arrivals);
+    assert_eq!(shared.end.stations[0].down.internal_collisions, 1);
+    assert_eq!(trajectory(&field, 1, &arrivals), shared);
 }
 
 /// What begins when, if two stations lose a frame of best effort in a collision at time zero, and the host of the first sends a

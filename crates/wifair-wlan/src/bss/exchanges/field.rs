@@ -43,6 +43,9 @@ impl<'a> InField<'a> {
     /// Lets the field handle what is due at `now`. Returns whether the first thing that has happened is that a sender comes to
     /// know the outcome of its exchange.
     pub(crate) fn reach_outcome(&mut self, now: Time) -> bool {
+        for loser in self.medium().contend(now) {
+            self.lose_internally(loser, now);
+        }
         let mut medium = self.0.field.take().expect("the BSS is a field");
         medium.advance(now, |sender| self.outgoing(sender, false, now));
         let outcome = medium.outcome();
@@ -107,7 +110,6 @@ impl<'a> InField<'a> {
         match self.medium().pop() {
             None => {}
             Some(FieldEvent::Started(sender)) => self.count_attempt(sender, now),
-            Some(FieldEvent::LostInternally(sender)) => self.lose_internally(sender, now),
             Some(FieldEvent::Received(exchange)) => {
                 let ongoing = self.regard(&exchange);
                 self.receive(&exchange, ongoing.end);
