@@ -60,9 +60,7 @@ impl FieldMedium {
                 };
                 (exchange, outcome)
             }
-            FieldEvent::Started(_)
-            | FieldEvent::Received(_)
-            | FieldEvent::Ended { .. } => return None,
+            FieldEvent::Started(_) | FieldEvent::Received(_) | FieldEvent::Ended { .. } => return None,
         };
         Some((exchange, outcome))
     }

@@ -486,7 +486,7 @@ impl Field {
         };
         let is_detected = |on_air: &&OnAir| {
             let db = if self.has(Flaw::DetectsNoise) { -40.0 } else { PREAMBLE_DB };
-            power(on_air) >= weakest && is_at_least(db, power(on_air), of_earlier(*on_air))
+            power(on_air) >= weakest && is_at_least(db, power(on_air), of_earlier(on_air))
         };
         let new = self.on_air.iter().filter(|on_air| on_air.number >= first);
         let strongest = new.filter(is_detected).max_by_key(|on_air| power(on_air));

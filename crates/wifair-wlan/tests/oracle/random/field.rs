@@ -154,19 +154,19 @@ fn modern_scenarios(rules: Rules) -> impl Strategy<Value = FieldScenario> {
     })
 }
 
-/// Stations that are hidden from the first one, and bursts from all of them in long A-MPDUs, which so begin while another is on
-/// the air.
+/// Stations that are hidden from the first one, and bursts from all of them and to the first, where links aggregate in long
+/// A-MPDUs, which so begin while another frame is on the air.
 #[derive(Clone, Debug)]
 struct Overlaps {
     highest_mcs: u32,
-    /// From each station: first, gap, packets, bytes of each.
+    /// To the first station, and from each: first, gap, packets, bytes of each.
     bursts: Vec<(u64, u64, u32, u32)>,
 }
 
 fn overlaps() -> impl Strategy<Value = Option<Overlaps>> {
     let bytes = prop_oneof![2 => Just(1500u32), 1 => 28u32..1500];
     let burst = (0u64..4_000, 4_000u64..20_000, 2u32..40, bytes);
-    let overlaps = (1u32..7, prop::collection::vec(burst, 5))
+    let overlaps = (1u32..7, prop::collection::vec(burst, 6))
         .prop_map(|(highest_mcs, bursts)| Overlaps { highest_mcs, bursts });
     prop::option::weighted(0.5, overlaps)
 }
@@ -174,14 +174,15 @@ fn overlaps() -> impl Strategy<Value = Option<Overlaps>> {
 impl Overlaps {
     fn on(self, mut scenario: FieldScenario) -> FieldScenario {
         let FieldScenario { base, keys, .. } = &mut scenario;
-        let Some(aggregation) = &mut base.rules.aggregation else { return scenario };
-        *aggregation = Aggregation {
-            window: 64,
-            max_mpdus: None,
-            max_ampdu_bytes: 65_535,
-            max_ppdu: 5_484 * base.rules.steps,
-            ..*aggregation
-        };
+        if let Some(aggregation) = &mut base.rules.aggregation {
+            *aggregation = Aggregation {
+                window: 64,
+                max_mpdus: None,
+                max_ampdu_bytes: 65_535,
+                max_ppdu: 5_484 * base.rules.steps,
+                ..*aggregation
+            };
+        }
         base.rules = modern::within_limits(Rules { rts_threshold_bytes: u32::MAX, ..base.rules });
         let slow =
             |mode: Mode| Mode { width_mhz: 20, streams: 1, ..mode }.with_mcs(mode.mcs.min(self.highest_mcs));
@@ -192,13 +193,14 @@ impl Overlaps {
         keys.hidden.retain(|(a, _)| *a != 1);
         keys.hidden.extend(hidden);
         keys.gains.retain(|(a, ..)| *a != 1);
-        let bursts = self.bursts.into_iter().take(base.stations.len());
+        let bursts = self.bursts.into_iter().take(1 + base.stations.len());
         base.streams.truncate(4);
-        base.streams.extend(bursts.enumerate().map(|(station, (first, gap, burst, ip_bytes))| Stream {
-            station,
-            up: true,
+        let category = if base.rules.edca.is_some() { 2 } else { 0 };
+        base.streams.extend(bursts.enumerate().map(|(from, (first, gap, burst, ip_bytes))| Stream {
+            station: from.saturating_sub(1),
+            up: from > 0,
             ip_bytes,
-            category: 2,
+            category,
             pattern: Pattern::Every { first, gap, burst },
         }));
         base.port_limit = base.port_limit.max(60);
