@@ -91,8 +91,8 @@ pub(super) struct FieldNode {
     nav: Option<Time>,
     /// What it sends or has sent, until the outcome is known.
     pub exchange: Option<FieldExchange>,
-    /// If its PPDU is received MPDU by MPDU: the symbols of each, as in [`Outgoing`](super::Outgoing), and whether its addressee
-    /// has decoded it.
+    /// If its PPDU is received MPDU by MPDU: the symbols of each, as in [`Outgoing`](super::Outgoing), and whether its
+    /// addressee has decoded it.
     pub mpdus: Vec<(Time, Time)>,
     pub decoded: Vec<bool>,
     /// Until when it waits for a response, or has waited if there is no exchange.

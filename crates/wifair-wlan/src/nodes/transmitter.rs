@@ -206,8 +206,8 @@ impl MacTransmitter<'_> {
         agreement.originator.attempt(spent, edcaf.mode().rate, is_requested, note);
     }
 
-    /// Sets for how long the PPDU that [`MacTransmitter::attempt_ppdu`] has counted occupies the medium, as far as that is known;
-    /// unless an RTS was all that was sent, the PPDU itself was `sent`.
+    /// Sets for how long the PPDU that [`MacTransmitter::attempt_ppdu`] has counted occupies the medium, as far as that is
+    /// known; unless an RTS was all that was sent, the PPDU itself was `sent`.
     pub(crate) fn occupy(mut self, airtime: Time, sent: bool) {
         self.edcaf.occupy_ppdu(airtime);
         let follows_missed = self.aggregation.attempts_of(self.index).requests == Requests::Missed;
