@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 DEVICE = "wlan0"
 # By band in GHz: a channel and its frequency in MHz.
 CHANNELS = {2.4: (6, 2437), 5: (36, 5180), 6: (1, 5955)}
+# Tables with a row per station and direction, or per flow of these.
+OF_STATIONS = ("stations", "flows", "datagrams")
+Row = dict[str, Any]
+# The rows of a run by table, station and direction.
+Sent = dict[tuple[str, str, str], list[Row]]
 STATION, SURVEY, INFO = "station.txt", "survey.txt", "info.txt"
 
 
@@ -46,14 +51,15 @@ def write(results: Results, folder: str | Path) -> str:
 
 def files(results: Results, plan: Mapping[str, Any], scenario: str, seed: int) -> Iterator[tuple[str, str]]:
     """The name and the content of each file of a replication."""
-    frames = {
-        name: frame.filter((pl.col("scenario") == scenario) & (pl.col("seed") == seed))
+    rows = {
+        name: frame.filter((pl.col("scenario") == scenario) & (pl.col("seed") == seed)).to_dicts()
         for name, frame in results.frames.items()
-        if name in ("runs", "flows", "stations", "datagrams")
+        if name in ("runs", *OF_STATIONS)
     }
-    run = frames["runs"].row(0, named=True)
+    [run] = rows["runs"]
     frequency, width = _channel(plan)
-    yield STATION, "".join(_station(frames, plan, number) for number in range(len(plan["bss"]["stations"])))
+    sent = _sent(rows)
+    yield STATION, "".join(_station(sent, plan, number) for number in range(len(plan["bss"]["stations"])))
     yield SURVEY, _survey(run, frequency)
     number = next(channel for channel, mhz in CHANNELS.values() if mhz == frequency)
     centre = f", center1: {frequency + width // 2 - 10} MHz" if width > 20 else ""
@@ -67,12 +73,20 @@ def _channel(plan: Mapping[str, Any]) -> tuple[int, int]:
     return CHANNELS[phy.get("band_ghz") or older][1], phy.get("width_mhz") or 20
 
 
-def _station(frames: Mapping[str, pl.DataFrame], plan: Mapping[str, Any], number: int) -> str:
+def _sent(rows: Mapping[str, list[Row]]) -> Sent:
+    found: Sent = {}
+    for name in OF_STATIONS:
+        for row in rows.get(name, []):
+            found.setdefault((name, row["station"], row["direction"]), []).append(row)
+    return found
+
+
+def _station(sent: Sent, plan: Mapping[str, Any], number: int) -> str:
     station = plan["bss"]["stations"][number]
     label = station["label"]
-    own = {row["direction"]: row for row in frames["stations"].filter(station=label).iter_rows(named=True)}
+    own = {way: sent["stations", label, way][0] for way in DIRECTIONS}
     elapsed_s = plan["run"]["duration_s"]
-    size = {way: _bytes(frames, plan, own[way], way, elapsed_s) for way in DIRECTIONS}
+    size = {way: _bytes(sent, plan, own[way], way, elapsed_s) for way in DIRECTIONS}
     rate = {way: bitrate.text(mode_of(plan["bss"], station, own[way]["link_rate_mbps"], way)) for way in DIRECTIONS}
     down, up = own["down"], own["up"]
     fields = [
@@ -93,21 +107,20 @@ def _station(frames: Mapping[str, pl.DataFrame], plan: Mapping[str, Any], number
     return f"Station {address} (on {DEVICE})\n" + "".join(f"\t{name}:\t{told}\n" for name, told in fields)
 
 
-def _bytes(
-    frames: Mapping[str, pl.DataFrame], plan: Mapping[str, Any], row: Mapping[str, Any], way: str, elapsed_s: float
-) -> int:
+def _bytes(sent: Sent, plan: Mapping[str, Any], row: Row, way: str, elapsed_s: float) -> int:
     """Bytes with 802.11 headers that a station received or sent."""
     data_bytes = data_packets = 0.0
     of_plan = {flow["label"]: flow for flow in plan["flows"]}
-    for flow in frames["flows"].filter(station=row["station"], direction=way, transport="tcp").iter_rows(named=True):
+    for flow in sent.get(("flows", row["station"], way), []):
+        if flow["transport"] != "tcp":
+            continue
         tcp = of_plan[flow["label"]]["tcp"]
         flow_bytes = (flow["throughput_ip_mbps"] or 0) * 1e6 / 8 * elapsed_s
         data_bytes += flow_bytes
         data_packets += flow_bytes / (tcp["mss_bytes"] + tcp["header_bytes"])
-    if "datagrams" in frames:
-        for flow in frames["datagrams"].filter(station=row["station"], direction=way).iter_rows(named=True):
-            data_bytes += (flow["goodput_mbps"] or 0) * 1e6 / 8 * elapsed_s + UDP_BYTES * flow["received_packets"]
-            data_packets += flow["received_packets"]
+    for flow in sent.get(("datagrams", row["station"], way), []):
+        data_bytes += (flow["goodput_mbps"] or 0) * 1e6 / 8 * elapsed_s + UDP_BYTES * flow["received_packets"]
+        data_packets += flow["received_packets"]
     packets = int(row["frames_delivered"])
     acks = max(packets - data_packets, 0)
     return round(data_bytes + acks * TCP_BYTES + packets * FRAME_BYTES)
@@ -136,7 +149,7 @@ def mode_of(bss: Mapping[str, Any], station: Mapping[str, Any], rate_mbps: float
     return Bitrate(found.mbps, generation, index, found.streams, found.width_mhz, found.guard_interval_ns)
 
 
-def _survey(run: Mapping[str, Any], frequency: int) -> str:
+def _survey(run: Row, frequency: int) -> str:
     active_ms = round(run["duration_s"] * 1000)
     sent = run["airtime_down_share"] + run["beacon_share"]
     # The access point receives a collision with errors, or takes part in it: results have the sum.
