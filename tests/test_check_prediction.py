@@ -21,7 +21,7 @@ from wifair.observed.shown import Quantity, of_network, of_runs
 from wifair.prediction import Verdict, check
 from wifair.prediction.assumptions import spoken
 from wifair.prediction.comparison import compared
-from wifair.prediction.measurement import Measured, measurement
+from wifair.prediction.measurement import Measured, measurement, short_runs
 from wifair.prediction.prediction import Other, Pair, Prediction
 from wifair.stats import Values, unpaired_difference
 
@@ -184,6 +184,20 @@ def test_several_folders_are_several_measurements(tmp_path: Path) -> None:
     assert goodput.elapsed_s == 6
 
 
+@pytest.mark.parametrize(
+    ("run_s", "measured_s", "times", "better"),
+    [(8, 30, 1, "30"), (8, 900, 3, "60"), (8, 8, 1, ""), (8, 20, 4, ""), (60, 3600, 1, "")],
+)
+def test_runs_that_are_shorter_than_the_measurement_are_named(
+    run_s: float, measured_s: float, times: int, better: str
+) -> None:
+    measured = {GOODPUT[0]: Measured(np.ones(times), measured_s), GOODPUT[1]: Measured(np.ones(times), None)}
+    told = short_runs("before", measured, run_s)
+    assert bool(told) is bool(better)
+    if told:
+        assert told.endswith(f"better: --set run.duration_s={better}")
+
+
 # From advice to the check, in a network that is only observed.
 
 NETWORK: dict[str, Any] = {
@@ -258,6 +272,11 @@ def test_the_prediction_holds_in_the_network(advised: Path, changed: Changed, he
     told = json.loads(here("check-prediction", before, after, "--advice", advised / "advice.json", "--json").stdout)
     assert {each["verdict"] for each in told["quantities"]} == {"as predicted"}
     assert told["changed_besides"] == []
+    assert told["remarks"] == []
+    dump = after / "station.txt"
+    dump.write_text(dump.read_text().replace("connected time:\t8", "connected time:\t80"))
+    [remark] = check(before, after, advised / "advice.json").remarks
+    assert remark.endswith("better: --set run.duration_s=60 in `wifair advise`")
 
 
 @pytest.mark.whole

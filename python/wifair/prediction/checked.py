@@ -11,7 +11,7 @@ from wifair.observed.shown import Quantity, with_cell
 from wifair.prediction.assumptions import Spoken, spoken
 from wifair.prediction.besides import Besides, besides
 from wifair.prediction.comparison import Compared, Verdict, compared
-from wifair.prediction.measurement import Measured, Measurement, measurement, named, with_sums
+from wifair.prediction.measurement import Measured, Measurement, measurement, named, short_runs, with_sums
 from wifair.prediction.prediction import Other, Pair, Prediction, read
 
 __all__ = ["Checked", "Verdict", "check", "measurement", "read"]
@@ -65,7 +65,7 @@ def check(before: str | Path, after: str | Path, advice: str | Path) -> Checked:
         tuple(found),
         tuple(spoken(now, found, found_before, found_after)),
         tuple(differences),
-        tuple(_remarks(first, second, found_before, found_after)),
+        tuple(_remarks((first, found_before), (second, found_after), duration_s=now.duration_s)),
     )
 
 
@@ -101,14 +101,11 @@ def _only(prediction: Prediction, flows: set[tuple[str, str]]) -> Prediction:
     )
 
 
-def _remarks(
-    first: Measurement, second: Measurement, before: Mapping[Quantity, Measured], after: Mapping[Quantity, Measured]
-) -> list[str]:
-    told = [remark for each in (*first.times, *second.times) for remark in each.remarks]
-    for measured, found in ((first, before), (second, after)):
-        elapsed = [each.elapsed_s for each in found.values() if each.elapsed_s is not None]
-        if not elapsed:
-            told.append(
-                f"{measured.name}: no file has the time of its counters; each counts as one run of the prediction"
-            )
+def _remarks(*measured: tuple[Measurement, Mapping[Quantity, Measured]], duration_s: float) -> list[str]:
+    told = [remark for each, _ in measured for time in each.times for remark in time.remarks]
+    for each, found in measured:
+        if all(quantity.elapsed_s is None for quantity in found.values()):
+            told.append(f"{each.name}: no file has the time of its counters; each counts as one run of the prediction")
+        if short := short_runs(each.name, found, duration_s):
+            told.append(f"{short} in `wifair advise`")
     return list(dict.fromkeys(told))

@@ -19,6 +19,8 @@ from wifair.stats import Values
 ALLOWED = "a file that `wifair import` reads, a folder with such files of one network, or a folder with such folders"
 
 
+# A run of a minute is long enough for flows of TCP to find their shares.
+LONG_S = 60.0
 # The name that `wifair import` gives a station: its number among those of the files.
 _NUMBERED = re.compile(r"station-(\d+)", re.ASCII)
 
@@ -109,3 +111,16 @@ def with_sums(measured: Mapping[Quantity, Measured], flows: set[tuple[str, str]]
     known = [each.elapsed_s for each in measured.values() if each.elapsed_s is not None]
     added = {what: values for what, values in with_cell(whole, flows).items() if what not in measured}
     return {**measured, **{what: Measured(values, min(known, default=None)) for what, values in added.items()}}
+
+
+def short_runs(name: str, measured: Mapping[Quantity, Measured], duration_s: float) -> str | None:
+    """A remark if runs of `duration_s` are shorter than a minute and than each time of a measurement with this name."""
+    times = [each.elapsed_s / len(each.values) for each in measured.values() if each.elapsed_s is not None]
+    longest = max(times, default=0.0)
+    enough = min(longest, LONG_S)
+    if duration_s >= enough:
+        return None
+    return (
+        f"{name}: has counters of {longest:g} s, and runs measure {duration_s:g} s, in which flows may not have found the shares that they have over a longer "
+        f"time; better: --set run.duration_s={enough:g}"
+    )

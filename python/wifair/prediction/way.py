@@ -23,7 +23,8 @@ def along(towards: Values, missed: Values, weights: Values, noise: Sequence[Valu
     """
     direction = np.nan_to_num(mean(towards))
     length = float(weights @ direction**2)
-    by_chance = float(weights @ np.nan_to_num(np.nanvar(towards, axis=0, ddof=1) / len(towards)))
+    twice = np.isfinite(towards).sum(axis=0) > 1
+    by_chance = float(weights[twice] @ np.nanvar(towards[:, twice], axis=0, ddof=1)) / len(towards)
     if not length > CLEAR * by_chance:
         return None
     unit = weights * direction / length
@@ -46,6 +47,8 @@ def of_mean(runs: Values) -> Values:
 
 
 def mean(runs: Values) -> Values:
-    """The mean of each quantity."""
-    found: Values = np.nanmean(runs, axis=0)
+    """The mean of each quantity; NaN where no run has a value."""
+    there = np.isfinite(runs).any(axis=0)
+    found: Values = np.full(runs.shape[1], np.nan)
+    found[there] = np.nanmean(runs[:, there], axis=0)
     return found
