@@ -33,6 +33,7 @@ GUIDES = (
     "sweeps",
     "tune",
     "import",
+    "fit",
     "advise",
     "check-prediction",
     "population",

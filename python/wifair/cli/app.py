@@ -12,6 +12,7 @@ from wifair.cli import (
     compare,
     emulate,
     explain,
+    fit,
     imported,
     lab,
     new,
@@ -43,6 +44,7 @@ app.command("check", cls=Command, epilog=check.EXAMPLE)(check.check)
 app.command("run", cls=Command, epilog=run.EXAMPLE)(run.run)
 app.command("compare", cls=Command, epilog=compare.EXAMPLE)(compare.compare)
 app.command("import", cls=Command, epilog=imported.EXAMPLE)(imported.import_)
+app.command("fit", cls=Command, epilog=fit.EXAMPLE)(fit.fit)
 app.command("advise", cls=Command, epilog=advise.EXAMPLE)(advise.advise)
 app.command("check-prediction", cls=Command, epilog=check_prediction.EXAMPLE)(check_prediction.check_prediction)
 app.command("population", cls=Command, epilog=population.EXAMPLE)(population.population)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -39,11 +40,28 @@ class Mark:
 
 def marks(text: str) -> list[Mark]:
     """The values that the comments of a scenario file mark, in the order of the file."""
-    found: list[Mark] = []
+    return [mark for mark, _, _ in _marked(text)]
+
+
+def replaced(text: str, new: Mapping[str, tuple[str, str]]) -> str:
+    """The text with other values of marked keys, each as TOML with its comment, by their path. A comment above is removed."""
+    lines: list[str | None] = [*text.split("\n")]
+    for mark, number, is_above in _marked(text):
+        if mark.key and mark.path in new:
+            value, comment = new[mark.path]
+            lines[number] = f"{mark.key} = {value}  # {comment}"
+            if is_above:
+                lines[number - 1] = None
+    return "\n".join(line for line in lines if line is not None)
+
+
+def _marked(text: str) -> list[tuple[Mark, int, bool]]:
+    """Each mark with the number of its key's line, and whether the comment is on the line above."""
+    found: list[tuple[Mark, int, bool]] = []
     seen: Counter[str] = Counter()
     at = table = ""
     above: re.Match[str] | None = None
-    for line in (line.strip() for line in text.splitlines()):
+    for number, line in enumerate(line.strip() for line in text.split("\n")):
         mark = _MARK.search(line)
         if line.startswith("#"):
             above = mark
@@ -54,10 +72,11 @@ def marks(text: str) -> list[Mark]:
             at = f"{table}[{seen[table]}]" if header["open"] == "[[" else table
             seen[table] += 1
             if mark:
-                found.append(_mark(at, table, "", mark))
+                found.append((_mark(at, table, "", mark), number, False))
         elif key and (mark or above):
             path = f"{at}.{key['key']}" if at else key["key"]
-            found.append(_mark(path, table, key["key"], cast("re.Match[str]", mark or above)))
+            marked = _mark(path, table, key["key"], cast("re.Match[str]", mark or above))
+            found.append((marked, number, mark is None))
         above = None
     return found
 

@@ -1,0 +1,117 @@
+"""The fit in sentences, the answer first, and as the content of one JSON document."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from wifair.everything.criteria import number
+from wifair.fitting.estimates import Alike, Estimate
+from wifair.fitting.fitting import Fitted
+from wifair.fitting.held_out import Judged
+
+HEADINGS = ("what may vary", "value", "fits as well", "excluded", "why it may vary")
+QUANTITIES = ("quantity", "measured", "fitted", "of what chance and what matters allow")
+
+
+def headline(fitted: Fitted) -> str:
+    """The answer in one sentence."""
+    before, after = fitted.objectives
+    objective = f"the mean square of the residuals is {number(after)}, and {number(before)} as it is"
+    if fitted.is_fit:
+        return f"A fit: with these values, runs show all {len(fitted.held)} held-out quantities ({fitted.split.about}); {objective}."
+    if not fitted.held:
+        return f"No fit: no run shows what was held out ({fitted.split.about}); {objective}."
+    out = [each for each in fitted.held if not each.is_within]
+    worst = out[0]
+    return (
+        f"No fit: with the best values found, {len(out)} of {len(fitted.held)} held-out quantities ({fitted.split.about}) differ by more than chance and by "
+        f"more than matters. Most of all {worst.quantity}: {number(worst.measured)} measured, {number(worst.fitted)} in the runs; {objective}."
+    )
+
+
+def remarks(fitted: Fitted) -> Iterator[str]:
+    """What the measurement does not determine, and what was not varied."""
+    unknown = [each.parameter.name for each in fitted.estimates if not each.is_known]
+    if unknown:
+        yield f"The measurement determines nothing of {', '.join(unknown)}: no other value in the range is excluded"
+    for pair in fitted.alike:
+        yield (
+            f"{pair.one.name} and {pair.two.name} cannot be told apart (cosine {pair.cosine:.2f}): they move the same quantities in the same "
+            "proportion, so their values hold only together"
+        )
+    if fitted.short:
+        yield fitted.short
+    if fitted.unvaried:
+        listed = dict.fromkeys(f"{each.family} ({each.why})" for each in fitted.unvaried)
+        yield f"Not varied: {'; '.join(listed)}"
+
+
+def row(fitted: Fitted, estimate: Estimate) -> tuple[str, ...]:
+    """A row of the table with `HEADINGS`."""
+    freedom = fitted.freedoms[fitted.estimates.index(estimate)]
+    words = [[freedom.words(value) for value in values] for values in (estimate.possible, estimate.excluded)]
+    kept = " (as it was)" if estimate.value == freedom.kept else ""
+    return (
+        freedom.family,
+        f"{freedom.words(estimate.value)}{kept}",
+        *(", ".join(each) or "–" for each in words),
+        freedom.why,
+    )
+
+
+def quantity(each: Judged) -> tuple[str, ...]:
+    """A row of the table with `QUANTITIES`."""
+    return str(each.quantity), number(each.measured), number(each.fitted), number(each.missed)
+
+
+def document(fitted: Fitted) -> dict[str, Any]:
+    """All of the fit."""
+    before, after = fitted.objectives
+    return {
+        "answer": headline(fitted),
+        "is_fit": fitted.is_fit,
+        "held_out": fitted.split.about,
+        "objective": {"as_it_is": before, "fitted": after},
+        "parameters": [_estimate(fitted, each) for each in fitted.estimates],
+        "alike": [_alike(each) for each in fitted.alike],
+        "quantities": [
+            {**_judged(each), "held_out": held}
+            for held in (True, False)
+            for each in (fitted.held if held else fitted.seen)
+        ],
+        "short_runs": fitted.short,
+        "not_varied": [{"key": each.family, "why": each.why} for each in fitted.unvaried],
+        "replications": fitted.searched.runs,
+    }
+
+
+def _estimate(fitted: Fitted, each: Estimate) -> dict[str, Any]:
+    freedom = fitted.freedoms[fitted.estimates.index(each)]
+    return {
+        "key": freedom.family,
+        "why": freedom.why,
+        "value": each.value,
+        "means": freedom.words(each.value),
+        "is_known": each.is_known,
+        "possible": [freedom.words(value) for value in each.possible],
+        "excluded": [freedom.words(value) for value in each.excluded],
+    }
+
+
+def _alike(each: Alike) -> dict[str, Any]:
+    return {"one": each.one.name, "two": each.two.name, "cosine": each.cosine}
+
+
+def _judged(each: Judged) -> dict[str, Any]:
+    what = each.quantity
+    return {
+        "quantity": what.kind,
+        "station": what.station,
+        "direction": what.direction,
+        "measured": each.measured,
+        "fitted": each.fitted if math.isfinite(each.fitted) else None,
+        "missed": each.missed,
+        "is_within": each.is_within,
+    }

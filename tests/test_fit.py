@@ -1,0 +1,305 @@
+"""`wifair fit`: planted values are found, what a measurement cannot tell apart is named, and a bad fit is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Cli
+from wifair import Scenario
+from wifair.errors import InputError
+from wifair.fitting import Fitting, FittingInterrupted, measurement
+from wifair.fitting.estimates import estimates
+from wifair.fitting.held_out import judged, split
+from wifair.fitting.objective import Objective
+from wifair.fitting.search import ALL, Parameter, Point, Search, Searched, key
+from wifair.observed import imported
+from wifair.observed.as_ap import write
+from wifair.observed.origins import Mark, marks, replaced
+from wifair.observed.shown import Quantity
+from wifair.observed.written import text
+from wifair.prediction.measurement import Measured, Measurement, short_runs
+from wifair.stats import Values
+from wifair.tuning.ranges import Choices, Numbers
+
+# Without an engine: logarithms of goodput that depend on the parameters, with common random numbers.
+
+STATIONS = [f"station-{number}" for number in range(1, 10)]
+GOODPUT = [Quantity("goodput", station, "down") for station in STATIONS]
+PATTERNS = np.random.default_rng(5).normal(size=(4, len(GOODPUT)))
+RUN_S, DEVIATION = 60.0, 0.05
+# Of a point: how far the logarithm of each station's goodput moves.
+Model = Callable[[Point], Values]
+
+LINE = Parameter("line", Numbers(0.25, 4.0, log=True), 1.0)
+DELAY = Parameter("delay", Numbers(0.25, 4.0, log=True), 1.0)
+HOSTS = Parameter("hosts", Choices(("linux", "windows", "apple")), "linux")
+USELESS = Parameter("useless", Numbers(0.5, 2.0, log=True), 1.0)
+
+
+def separate(point: Point) -> Values:
+    """Each parameter moves other stations; `useless` moves none."""
+    hosts = ["linux", "windows", "apple"].index(point["hosts"])
+    found: Values = (
+        0.5 * np.log(point["line"]) * PATTERNS[0]
+        + 0.5 * np.log(point["delay"]) * PATTERNS[1]
+        + 0.4 * hosts * PATTERNS[2]
+    )
+    return found
+
+
+def product(point: Point) -> Values:
+    """Only the product of line and delay matters."""
+    found: Values = 0.5 * np.log(point["line"] * point["delay"]) * PATTERNS[0]
+    return found
+
+
+def values(moved: Values, seed: int) -> Values:
+    found: Values = np.exp(1.5 + moved + DEVIATION * np.random.default_rng([9, seed]).normal(size=len(GOODPUT)))
+    return found
+
+
+def fitted(
+    model: Model, parameters: Sequence[Parameter], truth: Values, runs: int = 500
+) -> tuple[Searched, list[Measured]]:
+    """The search for a measurement of the truth over three runs; and the measurement of each station."""
+    noise = DEVIATION / np.sqrt(3) * np.random.default_rng(77).normal(size=len(GOODPUT))
+    drawn = [Measured(np.array([value]), 3 * RUN_S) for value in np.exp(1.5 + truth + noise)]
+
+    def measure(points: Sequence[Point], seeds: range) -> list[Mapping[Quantity, Values]]:
+        return [
+            dict(zip(GOODPUT, np.array([values(model(point), seed) for seed in seeds]).T, strict=True))
+            for point in points
+        ]
+
+    return Search(parameters, dict(zip(GOODPUT, drawn, strict=True)), RUN_S, measure, runs=runs).run(), drawn
+
+
+def test_planted_values_are_found() -> None:
+    planted = {"line": 0.6, "delay": 2.5, "hosts": "windows", "useless": 1.0}
+    searched, _ = fitted(separate, [LINE, DELAY, HOSTS, USELESS], separate(planted))
+    found, alike = estimates(searched, RUN_S)
+    assert searched.best["hosts"] == "windows"
+    assert np.log(searched.best["line"] / 0.6) == pytest.approx(0, abs=0.25)
+    assert np.log(searched.best["delay"] / 2.5) == pytest.approx(0, abs=0.25)
+    assert {each.parameter.name: each.is_known for each in found} == {
+        "line": True,
+        "delay": True,
+        "hosts": True,
+        "useless": False,
+    }
+    assert set(found[2].excluded) == {"linux", "apple"}
+    assert alike == []
+    objective = searched.objective
+    assert objective is not None
+    assert objective(searched.of(searched.best)) < 1 < objective(searched.of(searched.start))
+
+
+def test_a_pair_that_cannot_be_told_apart_is_named() -> None:
+    truth = product({"line": 0.5, "delay": 1.0})
+    searched, _ = fitted(product, [LINE, DELAY], truth)
+    _, [pair] = estimates(searched, RUN_S)
+    assert (pair.one.name, pair.two.name) == ("line", "delay")
+    assert pair.cosine > 0.95
+    assert searched.best["line"] * searched.best["delay"] == pytest.approx(0.5, rel=0.2)
+
+
+def test_a_bad_fit_is_refused_and_a_good_one_is_not() -> None:
+    """What no parameter moves is in the held-out part of the measurement."""
+    planted = {"line": 0.6, "delay": 1.0, "hosts": "linux", "useless": 1.0}
+    for beyond, is_fit in ((0.0, True), (0.8, False)):
+        truth = separate(planted) + beyond * np.resize([0, 0, 1], len(GOODPUT))
+        searched, drawn = fitted(separate, [LINE, DELAY, HOSTS], truth)
+        held = dict(zip(GOODPUT[2::3], drawn[2::3], strict=True))
+        fresh = dict(
+            zip(GOODPUT, np.array([values(separate(searched.best), seed) for seed in range(1001, 1013)]).T, strict=True)
+        )
+        assert all(each.is_within for each in judged(held, fresh, RUN_S)) is is_fit
+
+
+def test_a_right_scenario_is_seldom_refused() -> None:
+    """At most 5 of 100: of 400 at most 34 (99.9 %, binomial)."""
+    rng = np.random.default_rng(3)
+    refused = 0
+    for _ in range(400):
+        runs = dict(zip(GOODPUT, np.exp(0.3 * rng.normal(size=(len(GOODPUT), ALL))), strict=True))
+        held = {what: Measured(np.exp(0.3 / 2 * rng.normal(size=1)), 4 * RUN_S) for what in GOODPUT}
+        refused += not all(each.is_within for each in judged(held, runs, RUN_S))
+    assert refused <= 34
+
+
+def test_the_objective_counts_chance_and_what_matters() -> None:
+    """By hand: a run's variance by the time, and 5 % of goodput."""
+    own = {GOODPUT[0]: np.array([1.0, 1.2, 0.9])}
+    objective = Objective({GOODPUT[0]: Measured(np.array([1.3]), 120.0)}, own, 60.0)
+    logs = np.log(own[GOODPUT[0]])
+    expected = (np.log(1.3) - logs.mean()) / np.sqrt(logs.var(ddof=1) / 2 + np.log(1.05) ** 2)
+    assert objective(own) == pytest.approx(expected**2)
+
+
+def test_a_quantity_that_hardly_any_run_shows_does_not_count() -> None:
+    rarely, often = GOODPUT[:2]
+    own = {rarely: np.array([1.0, np.nan, np.nan]), often: np.array([1.0, 1.2, 0.9])}
+    measured = dict.fromkeys(own, Measured(np.array([1.3]), 120.0))
+    only = Objective({often: measured[often]}, own, 60.0)
+    assert Objective(measured, own, 60.0)(own) == only(own) > 0
+
+
+def test_the_same_values_ask_the_same_points() -> None:
+    planted = separate({"line": 2.0, "delay": 1.0, "hosts": "apple"})
+    searches = [fitted(separate, [LINE, DELAY, HOSTS], planted, runs=200)[0] for _ in range(2)]
+    assert list(searches[0].shown) == list(searches[1].shown)
+    assert key(searches[0].best) == key(searches[1].best)
+
+
+# Files.
+
+
+def test_a_fitted_value_replaces_that_of_the_file() -> None:
+    content = "[wire]\n# unknown: the line\nrate_mbps = 500\none_way_delay_ms = 15  # unknown: half\n[ap]\nscheme = 'las'  # read: x\n"
+    made = replaced(content, {"wire.rate_mbps": ("120", "fitted: to x")})
+    assert made == content.replace("# unknown: the line\nrate_mbps = 500", "rate_mbps = 120  # fitted: to x")
+    assert [mark.path for mark in marks(made)] == ["wire.one_way_delay_ms"]
+
+
+def test_what_is_held_out_depends_on_how_much_was_measured() -> None:
+    observed = [Measurement("x", (_observed(count),)) for count in (1, 4)]
+    flows = [frozenset((f"s{i}", "down") for i in range(count)) for count in (1, 4)]
+    names = [{f"{i}": f"s{i}" for i in range(count)} for count in (1, 4)]
+    assert split(observed[0], names[0], flows[0]).about == "airtime and the time of others"
+    assert split(observed[1], names[1], flows[1]).about == "the quantities of s2"
+    several = split(Measurement("x", observed[1].times * 7), names[1], flows[1])
+    assert several.about == "the last 2 of 7 measurements"
+    assert {len(each.values) for each in several.held.values()} == {2}
+    assert {len(each.values) for each in several.fitted.values()} == {5}
+
+
+def _observed(count: int) -> Any:
+    from wifair.observed.network import Counters, Observed, Station, read
+
+    counted = {"elapsed_s": 60.0, "down_bytes": 90_000_000, "down_packets": 60_000, "down_airtime_us": 9_000_000}
+    counters = Counters(**{name: read(value, name, "") for name, value in counted.items()})  # type: ignore[arg-type]
+    return Observed({f"{i}": Station(f"{i}", "", counters=counters) for i in range(count)})
+
+
+# In a network that is only observed.
+
+NETWORK: dict[str, Any] = {
+    "run": {"warmup_s": 4, "duration_s": 10},
+    "phy": {"name": "802.11n", "streams": 1},
+    "mac": {"edca": {"classify": "dscp"}},
+    "ap": {"scheme": "mac80211", "hardware": "firmware"},
+    "wire": {"rate_mbps": 10, "one_way_delay_ms": 15},
+    "tcp": {"profile": "today"},
+    "stations": [{"name": "near", "count": 2, "mcs": 5}, {"name": "far", "mcs": 1}],
+    "flows": [{"station": "near", "count": 2, "direction": "down"}, {"station": "far", "direction": "up"}],
+}
+
+
+@pytest.fixture(scope="module")
+def observed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the scenario as `import` reads it, and a measurement.
+
+    All is known but for the line, which is assumed to be three times as fast: so it is also known that the downloads are bulk, which counters do not show.
+    """
+    folder = tmp_path_factory.mktemp("observed")
+    write(Scenario(**NETWORK).run(seeds=[1, 2]), folder)
+    made = text(imported(sorted((folder / "seed-1").iterdir()))).replace("rate_mbps = 500 ", "rate_mbps = 30 ")
+    lines = [
+        line if line.startswith("rate_mbps") else re.sub(r"# .*(assumed|unknown): .*", "", line)
+        for line in made.splitlines()
+        if not line.startswith("application = ")
+    ]
+    settings = {"warmup_s = 10": "warmup_s = 4", "duration_s = 60": "duration_s = 10"}
+    made = "\n".join(lines)
+    for old, new in settings.items():
+        assert old in made
+        made = made.replace(old, new)
+    (folder / "mine.toml").write_text(made)
+    return folder
+
+
+@pytest.mark.whole
+def test_the_line_of_the_network_is_found(observed: Path, here: Cli) -> None:
+    out, store = observed / "fitted.toml", observed / "store"
+    words = ["fit", observed / "mine.toml", observed / "seed-2", "--runs", "80", "--store", store]
+    done = here(*words, "--out", out)
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert done.stdout.startswith("A fit: with these values, runs show all ")
+    found = re.search(
+        r"^rate_mbps = (\S+)  # fitted: to \S+; before that unknown, the line", out.read_text(), re.MULTILINE
+    )
+    assert found
+    assert float(found[1]) == pytest.approx(10, rel=0.15)
+    told = json.loads(here(*words, "--json").stdout)
+    assert (told["is_fit"], told["held_out"]) == (True, "the quantities of station-3")
+    [line] = told["parameters"]
+    assert line["is_known"]
+
+
+@pytest.mark.whole
+def test_another_network_is_refused(observed: Path, here: Cli, tmp_path: Path) -> None:
+    """Its far station sends much less, which no line explains."""
+    slow = [{"name": "near", "count": 2, "mcs": 5}, {"name": "far", "mcs": 0}]
+    write(Scenario(**{**NETWORK, "stations": slow}).run(seeds=[3]), tmp_path)
+    words = [observed / "mine.toml", tmp_path / "seed-3", "--runs", "80", "--store", observed / "store"]
+    done = here("fit", *words, "--out", tmp_path / "fitted.toml")
+    assert done.returncode == 1
+    assert done.stdout.startswith("No fit: with the best values found, ")
+    assert "station-3" in done.stdout
+    assert not (tmp_path / "fitted.toml").exists()
+
+
+def test_runs_that_are_shorter_than_the_measurement_are_named(observed: Path) -> None:
+    path = observed / "mine.toml"
+    for duration_s, is_short in ((10, False), (5, True)):
+        scenario = Scenario.from_toml(path, [("run.duration_s", duration_s)])
+        fitting = Fitting(scenario, marks(path.read_text()), measurement(observed / "seed-2"), 100)
+        assert bool(fitting.short) is is_short
+    assert fitting.short == short_runs(str(observed / "seed-2"), fitting.split.fitted, 5)
+
+
+@pytest.mark.whole
+def test_ctrl_c_keeps_what_is_known(observed: Path) -> None:
+    begun = []
+
+    def bars(title: str) -> Any:
+        from contextlib import nullcontext
+
+        begun.append(title)
+        if len(begun) == 3:
+            raise KeyboardInterrupt
+        return nullcontext()
+
+    path = observed / "mine.toml"
+    fitting = Fitting(Scenario.from_toml(path), marks(path.read_text()), measurement(observed / "seed-2"), 100)
+    with pytest.raises(FittingInterrupted, match="interrupted: 36 replications were finished") as stopped:
+        fitting.run(bars=bars)
+    assert stopped.value.fitted.searched.objective is not None
+
+
+def test_wrong_input_is_refused_before_any_run(observed: Path, here: Cli, tmp_path: Path) -> None:
+    def told(*words: str | Path) -> str:
+        done = here("fit", *words, "--store", tmp_path / "store")
+        assert done.returncode == 2
+        assert done.stderr.count("\n") == 1
+        assert not (tmp_path / "store").exists()
+        return done.stderr
+
+    new = '\n[[stations]]\nname = "new"\nmcs = 5\n[[flows]]\nstation = "new"\ndirection = "up"\n'
+    mine, measured, more = observed / "mine.toml", observed / "seed-2", tmp_path / "more.toml"
+    more.write_text(mine.read_text().replace('"station-', '"host-') + new)
+    assert "runs: 20 is not allowed; allowed here: 72 or more." in told(mine, measured, "--runs", "20")
+    assert "no value that may vary; allowed here: a file with comments" in told(
+        mine, measured, "--set", "wire.rate_mbps=30"
+    )
+    assert "cannot be read" in told(mine, tmp_path / "nowhere")
+    assert "has 3 stations, and the scenario has 4" in told(more, measured)
+    mark = Mark("phy.name", "phy", "name", "unknown", "x")
+    with pytest.raises(InputError, match="no value that may vary"):
+        Fitting(Scenario.from_toml(mine), [mark], measurement(measured))
