@@ -7,6 +7,7 @@ the commands, so that one may use what an earlier one left there. What serves un
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -88,3 +89,23 @@ def test_every_example_runs(here: Cli, tmp_path: Path, monkeypatch: pytest.Monke
         no = NO.get(called(shlex.split(line)))
         assert done.returncode == 0 or (no and done.stdout.startswith(no)), f"{line}\n{done.stderr}"
         assert done.stdout or done.stderr, f"{line} says nothing"
+
+
+def printed() -> list[tuple[str, str]]:
+    """The command lines of wifair in code blocks of the README and of the pages, each with its page."""
+    found = []
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        for block in re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+            lines = block.replace("\\\n", " ").splitlines()
+            found += [(page.name, line.strip()) for line in lines if line.strip().startswith("wifair ")]
+    return found
+
+
+@pytest.mark.parametrize(("page", "line"), dict.fromkeys(printed()))
+def test_a_command_that_a_page_prints_has_these_arguments_and_options(page: str, line: str) -> None:
+    words = shlex.split(line, comments=True)
+    words = words[: next((i for i, word in enumerate(words) if word in ("|", ">", "2>", "&&", "&", ";")), len(words))]
+    path = called(words)
+    command = FOUND[path]
+    if getattr(command, "commands", None) is None:
+        command.make_context(" ".join(path), words[len(path) :])
