@@ -273,7 +273,7 @@ proptest! {
     #[test]
     fn calls_acks_and_stations_below_their_share_are_never_policed(
         downloads in 1u16..4,
-        upload_us in 100u64..6_000,
+        upload_us in 300u64..6_000,
         modest_us in 10u64..250,
         seconds in 1u64..4,
     ) {
