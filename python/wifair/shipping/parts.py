@@ -22,7 +22,7 @@ from wifair.scenario.scenario import Scenario
 # The scheme that the study is about, and its parameters.
 SCHEME = "air-share"
 PARAMETERS: Mapping[str, float] = {
-    "target_ms": 10.0,
+    "target_ms": 12.0,
     "debt_ms": 20.0,
     "memory_ms": 500.0,
     "interval_ms": 100.0,

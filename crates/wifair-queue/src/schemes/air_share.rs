@@ -3,7 +3,7 @@
 //! Source: none; a scheme of this project. It joins `mac80211`, CoDel (RFC 8289), the ACK filter of CAKE (Linux, `sch_cake.c`)
 //! and RFC 3168, by which every router may mark the packets that it forwards.
 //!
-//! Idea: queues and turns are those of `mac80211`, with half of its target. Its turns charge a station for its uplink airtime,
+//! Idea: queues and turns are those of `mac80211`, with a shorter target. Its turns charge a station for its uplink airtime,
 //! but can hold back only its downlink packets: uploads themselves get no signal, and where airtime queue limits exclude the
 //! others, an upload's debt there is paid off at once (docs/air-share.md). So each station has a debt in addition: the airtime,
 //! up and down, that it has used above the mean of the stations that wait for a turn. It is controlled as CoDel controls a
@@ -11,8 +11,9 @@
 //! if its transport is not ECN-capable, one packet at a time.
 //!
 //! Interpretations:
-//! - `target_ms`: the 20 ms of `mac80211` are a standing queue where few flows share a slow link. Half of it is still longer
-//!   than the two PPDUs of at most 4 ms that drivers keep ready, so the queue does not run empty between two turns.
+//! - `target_ms`: the 20 ms of `mac80211` are a standing queue where few flows share a slow link. 12 ms is the airtime that
+//!   Linux lets a station have below the scheme (the upper limit of AQL): above it nothing more need be queued. With 10 ms, ten
+//!   downloads over a long path lose more goodput than matters (docs/air-share.md).
 //! - `debt_ms`, `memory_ms`: a debt fades, so a steady overuse by `debt_ms` / `memory_ms`, 4 % of the air, is acceptable. Under
 //!   DCF a stricter bound costs goodput (docs/air-share.md). Debts are compared as they were before the received frame, so the
 //!   longest frame alone (12 ms at 1 Mbps) is no overuse.
@@ -53,7 +54,7 @@ use crate::words::{Exchange, Grant, PoliceAction, Reception};
 pub const INFO: Info = Info {
     name: "air-share",
     source: "this project; from mac80211, RFC 8289, Linux sch_cake and RFC 3168",
-    idea: "mac80211 with half its target; TCP data from a station that uses more than its share of the air is marked or dropped by CoDel's law; on slow links redundant ACKs are removed.",
+    idea: "mac80211 with a shorter target; TCP data from a station that uses more than its share of the air is marked or dropped by CoDel's law; on slow links redundant ACKs are removed.",
 };
 
 /// Parameters of air-share.
@@ -76,7 +77,7 @@ pub struct Spec {
 impl Default for Spec {
     fn default() -> Spec {
         Spec {
-            target_ms: 10.0,
+            target_ms: 12.0,
             debt_ms: 20.0,
             memory_ms: 500.0,
             interval_ms: 100.0,
@@ -125,7 +126,8 @@ pub struct AirShare {
     debts: Vec<[Debt; 4]>,
 }
 
-/// A station's debt, and the congestion signals to its uploads.
+/// A station's debt, and the congestion signals to its uploads. It is up to date when a packet is policed, since the reception
+/// is reported first.
 #[derive(Clone, Copy, Debug, Default)]
 struct Debt {
     /// The airtime used above the mean, as of `at`, when the mean was `mean_use`.
@@ -164,7 +166,7 @@ impl Debt {
 
 impl AirShare {
     /// Adds airtime that a station has used to its debt, and to the mean if it waits.
-    fn charge(&mut self, station: StationId, ac: Ac, airtime: Time, now: Time) -> &mut Debt {
+    fn charge(&mut self, station: StationId, ac: Ac, airtime: Time, now: Time) {
         if station.index() >= self.debts.len() {
             self.debts.resize(station.index() + 1, Default::default());
         }
@@ -176,7 +178,6 @@ impl AirShare {
         if waits {
             *mean_use += Time::from_ns(airtime.as_ns() / u64::from(others + 1));
         }
-        debt
     }
 }
 
@@ -234,13 +235,13 @@ impl Scheme for AirShare {
 
     fn police(&mut self, reception: &Reception, _buffer: &mut Buffer, cx: &mut Cx) -> PoliceAction {
         let &Reception { packet, station, ac, airtime, .. } = reception;
+        let Some(debts) = self.debts.get_mut(station.index()) else { return PoliceAction::Forward };
         if packet.class() != Class::Data {
             return PoliceAction::Forward;
         }
-        let (acceptable, interval) = (self.acceptable, self.interval);
-        let debt = self.charge(station, ac, Time::ZERO, cx.now);
-        let owed_before = debt.owed.saturating_sub(airtime);
-        match debt.is_signal_due(owed_before, acceptable, interval, cx.now) {
+        let debt = &mut debts[ac as usize];
+        let owed_before = debt.owed.saturating_sub(self.mean_use[ac as usize] - debt.mean_use + airtime);
+        match debt.is_signal_due(owed_before, self.acceptable, self.interval, cx.now) {
             true if packet.ecn() == Ecn::NotEct => PoliceAction::Drop,
             true => PoliceAction::Mark,
             false => PoliceAction::Forward,
