@@ -70,8 +70,18 @@ fn air_share() -> impl Strategy<Value = serde_json::Value> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(600)) })]
     #[test]
-    fn agrees_with_plain_lists(
-        spec in prop_oneof![3 => spec(), 1 => air_share()],
+    fn agree_with_plain_lists(
+        spec in spec(),
+        limit in prop_oneof![1u32..12, 30u32..90],
+        shrink in prop::bool::weighted(0.3),
+        steps in prop::collection::vec(step(), 1..300),
+    ) {
+        run(&spec, limit, shrink, steps)?;
+    }
+
+    #[test]
+    fn air_share_agrees_with_plain_lists(
+        spec in air_share(),
         limit in prop_oneof![1u32..12, 30u32..90],
         shrink in prop::bool::weighted(0.3),
         steps in prop::collection::vec(step(), 1..300),
