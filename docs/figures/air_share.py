@@ -34,6 +34,7 @@ VARIANTS: Mapping[str, tuple[Mapping[str, float], tuple[str, ...]]] = {
     "no policing (`debt_ms = 10000`)": ({"debt_ms": 10_000.0}, ()),
     "no ACK filter (`ack_filter_below_mbps = 0`)": ({"ack_filter_below_mbps": 0.0}, ()),
     "the target of mac80211 (`target_ms = 20`)": ({"target_ms": 20.0}, ()),
+    "`target_ms = 10`": ({"target_ms": 10.0}, ()),
     "`target_ms = 5`": ({"target_ms": 5.0}, ()),
     "`debt_ms = 10`": ({"debt_ms": 10.0}, ()),
     "`debt_ms = 40`": ({"debt_ms": 40.0}, ()),
