@@ -45,6 +45,7 @@ def main() -> None:
     schemes = subprocess.run([BINARY, "schemes"], capture_output=True, text=True, check=True).stdout.split()
     cases = [(scheme, 10, "bulk") for scheme in schemes]
     cases += [("droptail", 100, "bulk"), ("droptail", 500, "bulk"), ("droptail", 20, "bulk"), ("droptail", 20, "short")]
+    cases += [(scheme, 500, "bulk") for scheme in ("mac80211", "air-share")]
     cases += [("droptail", 10, "edca")]
     cases += [(scheme, 10, carried) for carried in ("he80", "he80-today") for scheme in ("droptail", "mac80211")]
     for scheme, flows, carried in cases:
