@@ -22,6 +22,7 @@ from wifair.advising import OWN, Advice, AdviceInterrupted, Advising, advice, ru
 from wifair.advising.advice import with_probes
 from wifair.advising.changes import HAS, QOS_MAP, Change, settable, unsettable
 from wifair.advising.commands import Commands
+from wifair.advising.document import document
 from wifair.advising.doubts import doubts
 from wifair.cli import execute
 from wifair.errors import InputError
@@ -283,6 +284,29 @@ def test_the_page_shows_figure_commands_and_flows(known: Advice) -> None:
     ):
         assert told in html
     assert html.count('"$schema"') >= 1
+
+
+def test_the_change_is_tried_in_the_nearest_networks_of_a_population() -> None:
+    """In one the change makes the same difference. One has a queue per flow already; one has no flow that a ping could be added to."""
+    alike = {**BLOATED, "wire": {"one_way_delay_ms": 11}}
+    fair = {**BLOATED, "ap": {"scheme": "fq-codel"}, "wire": {"rate_mbps": 90}}
+    nameless = {**BLOATED, "stations": [], "flows": [{"direction": "up", "count": 9}]}
+    population = {name: Scenario(**each) for name, each in (("alike", alike), ("fair", fair), ("nameless", nameless))}
+    told = Advising(Scenario(**BLOATED), parsed("pings"), "linux", population=population).run()
+    assert told.best is not None
+    assert told.place is not None
+    found = {each.name: each.verdict.standing(told.best.name, OWN) if each.verdict else None for each in told.tried}
+    assert found == {"alike": Standing.BETTER, "fair": Standing.EQUAL, "nameless": None}
+    assert next(iter(found)) == "alike"
+    place, tried, refused = wording.placed(told)
+    assert place.startswith("Of 3 drawn networks, alike, ")
+    assert (
+        tried == "fq_codel, 10240 packets in the nearest networks: better in alike; no difference that matters in fair."
+    )
+    assert refused.startswith("nameless: not tried there: goals: ")
+    assert [each["standing"] for each in document(told)["population"]["tried"]] == [
+        each.value if each else None for each in found.values()
+    ]
 
 
 def test_a_goal_that_is_never_measured_is_an_error() -> None:

@@ -24,6 +24,7 @@ from wifair.population.distribution import Distribution, Pieces, Quantiles, Weig
 from wifair.population.drawn import DURATION_S, WARMUP_S, Drawn
 from wifair.population.draws import Draws
 from wifair.population.look import as_markdown, figure, frame, summary
+from wifair.population.place import Place, place
 from wifair.population.properties import PROPERTIES, kind_of, properties
 from wifair.population.quantities import KINDS, as_table, quantities, version
 from wifair.population.traffic import UPLOADING
@@ -328,3 +329,41 @@ def test_a_population_is_checked_in_python_too() -> None:
     for bad in every:
         with pytest.raises(InputError, match="llowed here"):
             Population(**bad)
+
+
+# The place of a scenario in a population
+
+
+SMALL = Population(count=3).scenarios
+
+
+def test_a_scenario_of_a_population_is_nearest_to_itself() -> None:
+    for name, scenario in SMALL.items():
+        found = place(scenario, SMALL)
+        assert found.nearest(2)[0] == name
+        assert found.distances.min() == 0
+
+
+@given(
+    rows=st.lists(st.lists(st.integers(0, 5), min_size=2, max_size=2), min_size=1, max_size=8),
+    own=st.lists(st.integers(0, 5), min_size=2, max_size=2),
+)
+def test_ranks_are_those_of_counting_and_do_not_depend_on_units(rows: list[list[int]], own: list[int]) -> None:
+    names = tuple(f"cafe-{i}" for i in range(len(rows)))
+    found = Place(names, np.array(own, dtype=float), np.array(rows, dtype=float))
+
+    def rank(value: int, i: int) -> float:
+        column = [row[i] for row in rows]
+        return (sum(other < value for other in column) + sum(other == value for other in column) / 2) / len(rows)
+
+    assert found.ranks == pytest.approx([rank(value, i) for i, value in enumerate(own)])
+    expected = [sum(abs(rank(row[i], i) - rank(own[i], i)) for i in range(2)) / 2 for row in rows]
+    assert found.distances == pytest.approx(expected)
+    other = Place(names, np.exp(found.own), np.exp(found.others))
+    assert other.distances == pytest.approx(found.distances)
+
+
+def test_a_rank_at_the_ends_is_unusual() -> None:
+    crowd = Scenario(flows=[{"direction": "down", "count": 60}])
+    unusual = {each.name: rank for each, _, rank in place(crowd, SMALL).unusual}
+    assert unusual["stations with flows"] == unusual["downloads without end"] == 1

@@ -18,6 +18,7 @@ from wifair.everything.criteria import Criterion
 from wifair.everything.verdict import Standing, Verdict
 from wifair.observed.origins import Mark
 from wifair.papers.runs import Runs
+from wifair.population.place import Place, place
 from wifair.scenario.scenario import Scenario
 from wifair.study.job import Cell
 from wifair.study.store import Store
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 OWN = "as it is"
 # Seeds of each other value of an assumption: the first of the fresh ones.
 DOUBT_SEEDS = 6
+# So many networks of a population are tried, the nearest ones.
+NEAREST = 5
 # The first fresh seed. The search has those below it.
 FIRST_FRESH = 1001
 
@@ -62,13 +65,24 @@ class Doubted:
         return criterion.effect(self.values[change.name][criterion.id], self.values[OWN][criterion.id])
 
 
+@dataclass(frozen=True)
+class Tried:
+    """A network of a population that is near this one, and the verdict on the change there."""
+
+    name: str
+    verdict: Verdict | None
+    # Why the change was not tried there.
+    refused: str = ""
+
+
 @dataclass
 class Advice:
     """What is known so far; all of it after the end.
 
     `search` is the verdict on the settable changes, `beyond` that on the schemes that no command sets. `best` is the best change, or None;
     `best_beyond` the best of these schemes. `confirmed` is the verdict on fresh seeds, by goal, and `flows` by group of flows; `fresh` are the
-    runs behind them. The mean effects in `search` are too good for the best.
+    runs behind them. The mean effects in `search` are too good for the best. `place` is where the scenario lies in a population, and `tried` what the change
+    is worth in its nearest networks.
     """
 
     scenario: Scenario
@@ -87,6 +101,8 @@ class Advice:
     values: Mapping[str, Mapping[str, Values]] = field(default_factory=dict)
     doubted: list[Doubted] = field(default_factory=list)
     unvaried: Sequence[Unvaried] = ()
+    place: Place | None = None
+    tried: list[Tried] = field(default_factory=list)
     runs: int = 0
 
     @property
@@ -122,11 +138,21 @@ class Advising:
     """Advice for a scenario.
 
     `goals` are those of `wifair.tuning.goals`; without goals the criteria of the scenario decide. `has` is the equipment: "openwrt", "linux", or "any",
-    with which schemes are tried that no command sets. `marks` are the values that are assumed or unknown. Bad input raises `InputError` before any run.
+    with which schemes are tried that no command sets. `marks` are the values that are assumed or unknown, and `population` are networks to compare with.
+    Bad input raises `InputError` before any run.
     """
 
-    def __init__(self, scenario: Scenario, goals: Sequence[Goal], has: str = "any", marks: Sequence[Mark] = ()) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        goals: Sequence[Goal],
+        has: str = "any",
+        marks: Sequence[Mark] = (),
+        population: Mapping[str, Scenario] | None = None,
+    ) -> None:
         equipment(has)
+        self.goals, self.population = tuple(goals), population
+        self.place = place(scenario, population) if population else None
         self.scenario, self.remarks = with_probes(scenario, goals)
         self.yardsticks = yardsticks(self.scenario.plan(), goals)
         if not self.yardsticks:
@@ -145,7 +171,7 @@ class Advising:
     ) -> Advice:
         """Runs it. Replications in the store are not run again. Ctrl-C raises `AdviceInterrupted`."""
         changes = {change.name: change for change in (*self.settable, *self.unsettable)}
-        advice = Advice(self.scenario, self.yardsticks, changes, self.remarks, unvaried=self.unvaried)
+        advice = Advice(self.scenario, self.yardsticks, changes, self.remarks, unvaried=self.unvaried, place=self.place)
         try:
             _Run(self, advice, threads, bars, store).run()
         except (StudyInterrupted, KeyboardInterrupt):
@@ -174,6 +200,8 @@ class _Run:
         if advice.standing(chosen[0]) in (Standing.BETTER, Standing.TRADE):
             for doubt in advising.doubts:
                 self._doubt(doubt, chosen[0])
+            for name in advice.place.nearest(NEAREST) if advice.place else ():
+                self._try(name, chosen[0])
 
     def _search(self, what: str, changes: Sequence[Change], into: str) -> Verdict | None:
         """The verdict after the last stage."""
@@ -181,7 +209,7 @@ class _Run:
             return None
         by_name = {change.name: change for change in changes}
         verdict = None
-        race = rule.Race(OWN, list(by_name), self.advice.criteria, self._judged)
+        race = rule.Race(OWN, list(by_name), self.advice.criteria, _judging(self.advice.yardsticks))
         for verdict in race.run(lambda names, seeds: self._measure(what, names, seeds)):
             self._check(race.values[OWN])
             setattr(self.advice, into, verdict)
@@ -200,9 +228,6 @@ class _Run:
     def _best(self, verdict: Verdict | None) -> Change | None:
         name = rule.best(verdict, OWN) if verdict else None
         return self.advice.changes[name] if name else None
-
-    def _judged(self, key: str, values: Values) -> Values:
-        return next(each for each in self.advice.yardsticks if each.criterion.id == key).judged(values)
 
     def _cells(self, names: Sequence[str], scenario: Scenario) -> list[Cell]:
         """Raises `InputError` if a change does not go together with the scenario."""
@@ -227,7 +252,7 @@ class _Run:
         names = [OWN, *(change.name for change in chosen)]
         results = self._results("confirmation", self._cells(names, advice.scenario), seeds)
         advice.values = found(results, plan, advice.yardsticks)
-        advice.confirmed = rule.verdict(advice.values, advice.criteria, self._judged)
+        advice.confirmed = rule.verdict(advice.values, advice.criteria, _judging(advice.yardsticks))
         advice.fresh = results
         runs = Runs.of(results)
         of_flows = {name: {c.id: c.values(runs.cell(change=name)) for c in self.advising.flows} for name in names}
@@ -241,8 +266,32 @@ class _Run:
             return
         results = self._results(f"{doubt.family}: {doubt.other}", cells, range(FIRST_FRESH, FIRST_FRESH + DOUBT_SEEDS))
         values = found(results, doubt.scenario.plan(), self.advice.yardsticks)
-        found_then = rule.verdict(values, self.advice.criteria, self._judged)
+        found_then = rule.verdict(values, self.advice.criteria, _judging(self.advice.yardsticks))
         self.advice.doubted.append(Doubted(doubt, found_then, values=values, results=results))
+
+    def _try(self, name: str, change: Change) -> None:
+        """The change in a network of the population, by the goals that can be measured there."""
+        assert self.advising.population is not None
+        goals = self.advising.goals
+        try:
+            scenario, _ = with_probes(self.advising.population[name], goals)
+            wanted = yardsticks(scenario.plan(), goals)
+            cells = self._cells([OWN, change.name], scenario)
+        except InputError as error:
+            self.advice.tried.append(Tried(name, None, str(error)))
+            return
+        results = self._results(f"near this one: {name}", cells, range(FIRST_FRESH, FIRST_FRESH + rule.FRESH))
+        values = found(results, scenario.plan(), wanted)
+        there = tuple(each for each in wanted if np.isfinite(values[OWN][each.criterion.id]).any())
+        criteria = [each.criterion for each in there]
+        verdict = rule.verdict(values, criteria, _judging(there)) if there else None
+        self.advice.tried.append(Tried(name, verdict, "" if there else "no goal has a value there"))
+
+
+def _judging(among: Sequence[Yardstick]) -> Callable[[str, Values], Values]:
+    """The values by which each criterion decides."""
+    by_key = {each.criterion.id: each for each in among}
+    return lambda key, values: by_key[key].judged(values)
 
 
 def with_probes(scenario: Scenario, goals: Sequence[Goal]) -> tuple[Scenario, list[str]]:

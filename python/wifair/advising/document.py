@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from wifair.advising import wording
-from wifair.advising.advice import OWN, Advice
+from wifair.advising.advice import NEAREST, OWN, Advice
 from wifair.advising.changes import Change
 from wifair.advising.predicted import predicted
+from wifair.population.properties import PROPERTIES
 
 
 def document(advice: Advice) -> dict[str, Any]:
@@ -22,6 +23,7 @@ def document(advice: Advice) -> dict[str, Any]:
         "confirmed": [_confirmed(advice, change) for change in chosen] if advice.confirmed else [],
         "changes": [_searched(advice, change) for change in wording.ranking(advice)],
         "assumptions": _assumptions(advice),
+        "population": _population(advice),
         "prediction": prediction.document() if prediction else None,
         "not_varied": [{"key": each.family, "why": each.why} for each in advice.unvaried],
         "remarks": list(advice.remarks),
@@ -87,3 +89,26 @@ def _assumptions(advice: Advice) -> list[dict[str, Any]]:
         }
         for each in advice.doubted
     ]
+
+
+def _population(advice: Advice) -> dict[str, Any] | None:
+    place, change = advice.place, advice.best or advice.best_beyond
+    if place is None:
+        return None
+    properties = zip(PROPERTIES, place.own, place.ranks, strict=True)
+    return {
+        "networks": len(place.names),
+        "nearest": place.nearest(NEAREST),
+        "properties": [
+            {"property": each.name, "unit": each.unit, "value": float(value), "rank": float(rank)}
+            for each, value, rank in properties
+        ],
+        "tried": [
+            {
+                "network": each.name,
+                "standing": each.verdict.standing(change.name, OWN).value if each.verdict and change else None,
+                "refused": each.refused,
+            }
+            for each in advice.tried
+        ],
+    }

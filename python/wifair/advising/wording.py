@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wifair.advising.advice import OWN, Advice, Doubted
+from wifair.advising.advice import NEAREST, OWN, Advice, Doubted
 from wifair.advising.changes import Change
 from wifair.everything.criteria import Criterion, number
 from wifair.everything.verdict import Standing
+from wifair.population.properties import Property
 from wifair.stats import Values, t_interval
 
 # What the rule says of a change, in a table.
@@ -156,6 +157,35 @@ def doubted(advice: Advice) -> list[str]:
         listed = dict.fromkeys(f"{each.family} ({each.why})" for each in advice.unvaried)
         told.append(f"Not varied: {'; '.join(listed)}.")
     return told
+
+
+def placed(advice: Advice) -> list[str]:
+    """Where the network lies in the population, and what the change is worth in its nearest networks."""
+    place = advice.place
+    if place is None:
+        return []
+    count, near = len(place.names), ", ".join(place.nearest(NEAREST))
+    apart = "; ".join(_unusual(each, value, rank) for each, value, rank in place.unusual)
+    told = [
+        f"Of {count} drawn networks, {near} are nearest. By {len(place.ranks) - len(place.unusual)} of {len(place.ranks)} properties this one lies between "
+        f"the 10 and 90 % quantiles{f'; else {apart}' if apart else ''}."
+    ]
+    change = advice.best or advice.best_beyond
+    judged = [each for each in advice.tried if each.verdict]
+    if change and judged:
+        by_standing: dict[Standing, list[str]] = {}
+        for each in judged:
+            assert each.verdict is not None
+            by_standing.setdefault(each.verdict.standing(change.name, OWN), []).append(each.name)
+        listed = "; ".join(f"{STANDINGS[standing]} in {', '.join(names)}" for standing, names in by_standing.items())
+        told.append(f"{change.name} in the nearest networks: {listed}.")
+    told += [f"{each.name}: not tried there: {each.refused.rstrip('.')}." for each in advice.tried if not each.verdict]
+    return told
+
+
+def _unusual(each: Property, value: float, rank: float) -> str:
+    than = f"more than in {100 * rank:.0f} %" if rank > 0.5 else f"less than in {100 * (1 - rank):.0f} %"
+    return f"{each.heading}: {number(value)}, {than}"
 
 
 def _range(advice: Advice, change: Change, criterion: Criterion) -> str:

@@ -36,6 +36,13 @@ Has = Annotated[
         help="openwrt, linux, or any: Linux, and schemes are tried that no command sets.",
     ),
 ]
+WithPopulation = Annotated[
+    bool,
+    typer.Option(
+        "--population",
+        help="Say where the network lies among the 100 of `wifair population`, and try the best change in the five nearest.",
+    ),
+]
 Out = Annotated[
     Path | None,
     typer.Option(
@@ -51,6 +58,7 @@ def advise(
     scenario: ScenarioFile,
     want: Wants = [],  # noqa: B006 -- typer copies the default
     has: Has = "any",
+    population: WithPopulation = False,
     out: Out = None,
     store: StoreFolder = DEFAULT_STORE,
     threads: Threads = None,
@@ -68,6 +76,7 @@ def advise(
     from wifair.cli.output import print_json, progress, say, say_of
     from wifair.cli.schemes_of_files import assignments
     from wifair.observed.origins import marks
+    from wifair.population import Population
     from wifair.results.results import writable_folder
     from wifair.scenario.scenario import Scenario
     from wifair.study.store import Store
@@ -78,7 +87,8 @@ def advise(
     given = {text.partition("=")[0].strip() for text in set}
     text = gallery.file_of(scenario).read_text(encoding="utf-8")
     assumptions = [mark for mark in marks(text) if mark.path not in given]
-    advising = Advising(loaded, parsed(want, "--want") if want else (), has, assumptions)
+    others = Population().scenarios if population else None
+    advising = Advising(loaded, parsed(want, "--want") if want else (), has, assumptions, others)
     if out:
         check_name(out)
         writable_folder(out.parent)
@@ -160,6 +170,8 @@ def print_advice(advice: Advice, title: str, verbose: bool) -> None:
         print_text(told, indent="  ", first="- ")
     if len(assumed) > SHOWN and not verbose:
         print_text(f"{len(assumed) - SHOWN} more with --verbose", indent="  ", first="- ")
+    for told in wording.placed(advice):
+        print_text(told, indent="  ", first="- ")
     print_text(f"{advice.runs} replications. {wording.NOT_TRIED}")
 
 

@@ -10,6 +10,7 @@
     written.py           its file, with comments
     population.py        many of them, and their folder
     properties.py        what any scenario is like, in numbers
+    place.py             where a scenario lies in a population, and what is nearest
     look.py              what a population looks like: a table and a figure
 
 The page is `docs/population.md`.

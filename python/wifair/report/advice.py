@@ -44,6 +44,8 @@ def of_advice(advice: Advice, title: str, arguments: Sequence[str]) -> Report:
             sections.append(Section("Flow by flow", [_flows(advice, shown)]))
         if wording.doubted(advice):
             sections.append(Section("What is assumed", _assumed(advice, shown)))
+    if told := wording.placed(advice):
+        sections.append(Section("Networks like this one", [Findings(told)]))
     sections.append(Section("All changes", [_ranking(advice)]))
     paragraphs = (" ".join(part.split()) for part in (rule.__doc__ or "").split("\n\n"))
     sections.append(Section("The rule", [Text([*paragraphs, wording.NOT_TRIED])]))
