@@ -18,6 +18,7 @@ from wifair.fitting.estimates import estimates
 from wifair.fitting.held_out import judged, split
 from wifair.fitting.objective import Objective
 from wifair.fitting.search import ALL, Parameter, Point, Search, Searched, key
+from wifair.fitting.wording import so_far
 from wifair.observed import imported
 from wifair.observed.as_ap import write
 from wifair.observed.origins import Mark, marks, replaced
@@ -281,6 +282,7 @@ def test_ctrl_c_keeps_what_is_known(observed: Path) -> None:
     with pytest.raises(FittingInterrupted, match="interrupted: 36 replications were finished") as stopped:
         fitting.run(bars=bars)
     assert stopped.value.fitted.searched.objective is not None
+    assert so_far(stopped.value.fitted) == "nearest as it is"
 
 
 def test_wrong_input_is_refused_before_any_run(observed: Path, here: Cli, tmp_path: Path) -> None:

@@ -107,9 +107,9 @@ def write(fitted: Fitted, text: str, measured: Path, out: Path) -> None:
 def print_best(fitted: Fitted) -> None:
     """Prints the best point so far."""
     from wifair.cli.output import print_text
-    from wifair.fitting.search import key
+    from wifair.fitting import wording
 
-    print_text(f"So far, not judged: {key(fitted.searched.best)}")
+    print_text(f"So far, not judged: {wording.so_far(fitted)}.")
 
 
 def print_fitted(fitted: Fitted, verbose: bool) -> None:

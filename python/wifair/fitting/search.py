@@ -3,9 +3,10 @@
 1. The scenario as it is runs with seeds 1 to 12.
 2. Optuna proposes batches of points, as in `wifair tune`, until the replications are used up. Each point runs with seeds 1 to 3.
 3. The four best points and the scenario as it is run with seeds 1 to 12.
-4. Around the best one, each parameter takes other values alone, over its whole range and near its value, with seeds 1 to 6. If one of these points is
+4. Around the best one, each parameter takes other values alone, with seeds 1 to 6: all choices, and numbers near its value. If one of these points is
    better with seeds 1 to 12 as well, it is the best one, and step 4 repeats. Otherwise it repeats with half the distance of near values, a sixteenth of
-   the range at first, a 64th at last. The points of the last round are the profiles.
+   the range at first, a 64th at last.
+5. The profiles: each parameter takes values over its whole range as well. If one of these is better, steps 4 and 5 repeat from there.
 
 All points have the same seeds (common random numbers). What is asked next depends on the values alone, so a search that continues with its store asks the
 same points.
@@ -30,8 +31,8 @@ from wifair.tuning.ranges import Choices, Numbers, Range
 FIRST, MIDDLE, ALL = 3, 6, 12
 BATCH = 8
 FINALISTS = 4
-# Rounds of step 4 at most.
-ROUNDS = 10
+# Rounds of steps 4 and 5 at most.
+ROUNDS = 12
 # Values of a parameter over its range, and the first and the last distance of near ones as a part of it.
 SPREAD, NEAR, NEAREST = 5, 1 / 16, 1 / 64
 
@@ -89,7 +90,6 @@ class Searched:
     shown: dict[str, Runs] = field(default_factory=dict)
     profiles: list[tuple[str, Point]] = field(default_factory=list)
     runs: int = 0
-    rounds: int = 0
 
     def of(self, point: Point) -> Runs:
         """What runs of a point show."""
@@ -128,14 +128,21 @@ class Search:
         finalists = [found.start, *sorted(self.asked, key=lambda point: self.value(point, FIRST))[:FINALISTS]]
         self._more(finalists, ALL)
         found.best = min(finalists, key=lambda point: self.value(point, ALL))
-        step = NEAR
-        for found.rounds in range(1, ROUNDS + 1):
-            if self._improve(step):
-                continue
-            if step <= NEAREST:
-                break
-            step /= 2
+        self._refine()
         return found
+
+    def _refine(self) -> None:
+        """Steps 4 and 5. The last round gives the profiles."""
+        step = NEAR
+        for _ in range(1, ROUNDS):
+            is_last = step < NEAREST
+            if self._improve(max(step, NEAREST), over_all=is_last):
+                step = NEAR if is_last else step
+            elif is_last:
+                return
+            else:
+                step /= 2
+        self._look_around(NEAREST, over_all=True)
 
     def value(self, point: Point, seeds: int) -> float:
         """The objective of a point with its first seeds."""
@@ -167,11 +174,10 @@ class Search:
             for trial, point in batch:
                 asker.tell(trial, [-self.value(point, FIRST)])
 
-    def _improve(self, step: float) -> bool:
-        """Step 4; whether the best point is another one now."""
+    def _improve(self, step: float, over_all: bool) -> bool:
+        """A round; whether the best point is another one now."""
         found = self.found
-        found.profiles = list(self._around(found.best, step))
-        self._more([point for _, point in found.profiles], MIDDLE)
+        self._look_around(step, over_all)
         own = self.value(found.best, MIDDLE)
         better = sorted((self.value(point, MIDDLE), i) for i, (_, point) in enumerate(found.profiles))
         for value, i in better[:1]:
@@ -183,10 +189,15 @@ class Search:
                     return True
         return False
 
-    def _around(self, best: Point, step: float) -> Iterator[tuple[str, Point]]:
+    def _look_around(self, step: float, over_all: bool) -> None:
+        self.found.profiles = list(self._around(self.found.best, step, over_all))
+        self._more([point for _, point in self.found.profiles], MIDDLE)
+
+    def _around(self, best: Point, step: float, over_all: bool) -> Iterator[tuple[str, Point]]:
         for each in self.parameters:
             own = best[each.name]
-            values = {label(value): value for value in [*each.spread(), *each.near(own, step)]}
+            near = each.near(own, step)
+            values = {label(value): value for value in [*(each.spread() if over_all or not near else ()), *near]}
             for value in values.values():
                 point = {**best, each.name: value}
                 if value != own and self.is_possible(point):

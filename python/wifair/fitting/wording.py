@@ -31,6 +31,13 @@ def headline(fitted: Fitted) -> str:
     )
 
 
+def so_far(fitted: Fitted) -> str:
+    """The best point yet."""
+    values = zip(fitted.freedoms, fitted.searched.best.values(), strict=True)
+    changed = [f"{freedom.family} {freedom.words(value)}" for freedom, value in values if value != freedom.kept]
+    return f"nearest with {', '.join(changed)}" if changed else "nearest as it is"
+
+
 def remarks(fitted: Fitted) -> Iterator[str]:
     """What the measurement does not determine, and what was not varied."""
     unknown = [each.parameter.name for each in fitted.estimates if not each.is_known]
