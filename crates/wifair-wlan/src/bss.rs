@@ -11,17 +11,19 @@ pub(crate) mod air;
 mod build;
 mod change;
 mod exchanges;
-mod field;
+pub(crate) mod field;
 mod frames;
 mod live;
 #[cfg(test)]
 mod metering_tests;
+pub(crate) mod shared_field;
 
 use wifair_core::{FlowId, Packet, StationId, Time};
 use wifair_queue::TxCompletion;
 
+pub(crate) use self::exchanges::Event;
+use self::exchanges::Exchanges;
 use self::exchanges::field::InField;
-use self::exchanges::{Event, Exchanges};
 use crate::channel::ChannelRecipe;
 use crate::deadlines::{Due, LinkRateChange};
 use crate::exchange::{OngoingExchange, Phase};
@@ -191,10 +193,17 @@ impl Bss {
     #[cold]
     #[inline(never)]
     fn pass_field(&mut self, now: Time, began: &mut dyn FnMut(&Bss)) -> Option<Event> {
-        if InField::of(&mut self.exchanges)?.reach_outcome(now) {
+        self.advance_field(now);
+        if InField::of(&mut self.exchanges)?.reach_outcome() {
             began(self);
         }
         InField::of(&mut self.exchanges)?.pass(now)
+    }
+
+    /// Handles the next of what has happened in a field that other BSSs are in; `began` as in [`Bss::advance_watched`].
+    pub(crate) fn pass_shared_field(&mut self, now: Time, began: &mut dyn FnMut(&Bss)) -> Option<Event> {
+        self.now = now;
+        self.pass_field(now, began)
     }
 
     /// Moves to the medium's next event, if it comes before `limit` and the next deadline.
@@ -210,7 +219,7 @@ impl Bss {
     }
 
     #[inline]
-    fn output(&self, event: Event) -> Output<'_> {
+    pub(crate) fn output(&self, event: Event) -> Output<'_> {
         match event {
             Event::Delivery => {
                 let OngoingExchange { sender, link, .. } = self.exchanges.medium.exchange();
@@ -230,7 +239,7 @@ impl Bss {
     /// Handles a deadline. Rate changes are output at once; ticks and losses precede the medium's events of the same instant.
     #[cold]
     #[inline(never)]
-    fn meet_deadline(&mut self, now: Time) -> Option<Event> {
+    pub(crate) fn meet_deadline(&mut self, now: Time) -> Option<Event> {
         self.now = now;
         match self.exchanges.nodes.deadlines.take(now) {
             Due::LinkRate(change) => {

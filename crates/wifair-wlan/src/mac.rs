@@ -8,8 +8,8 @@ use wifair_core::{SpecError, Time};
 use crate::aggregation::AggregationSpec;
 use crate::beacons::BeaconsSpec;
 use crate::check;
-use crate::contention::{ArrivalWithinIfs, BackoffRange};
-use crate::edca::EdcaSpec;
+use crate::contention::{ArrivalWithinIfs, BackoffRange, ContentionRules};
+use crate::edca::{Countdown, EdcaSpec};
 use crate::phy::timing::{BssTiming, ControlFrames};
 use crate::rate::RateSpec;
 
@@ -62,6 +62,19 @@ pub struct MacSpec {
     pub aggregation: Option<AggregationSpec>,
     /// The AP's beacons. Without the table, none are sent.
     pub beacons: Option<BeaconsSpec>,
+}
+
+impl MacSpec {
+    /// How channel access functions contend.
+    pub(crate) fn contention_rules(&self, phy: &BssTiming) -> ContentionRules {
+        ContentionRules {
+            slot: phy.slot,
+            range: self.backoff_range,
+            immediate_access: self.immediate_access,
+            arrival_within_ifs: self.arrival_within_ifs,
+            at_boundaries: self.edca.as_ref().is_some_and(|edca| edca.countdown == Countdown::Edca),
+        }
+    }
 }
 
 impl Default for MacSpec {

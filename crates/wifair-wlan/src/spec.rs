@@ -19,7 +19,7 @@ use crate::phy::{Format, Modes, PhySpec};
 /// Maximum number of stations in a cell.
 pub const MAX_STATIONS: usize = 20_000;
 
-/// The access point's label: it names its random streams.
+/// The label of the access point, unless it is a neighbour's: it names its random streams.
 pub(crate) const AP_LABEL: &str = "ap";
 
 /// Keys that set the mode of a station's frames, and of those to it.

@@ -6,7 +6,6 @@ use wifair_queue::{Direction, Flows, Ledger, TxQueue};
 use super::Bss;
 use super::exchanges::field::link_between;
 use crate::exchange::Phase;
-use crate::field::medium::FieldMedium;
 use crate::link::LinkRow;
 use crate::meter::Meter;
 use crate::node::{LinkId, Node};
@@ -25,9 +24,9 @@ impl Bss {
         let occupied = now - self.exchanges.medium.began();
         let mut beacons = counts.beacons;
         let (mut exchanges, mut collisions) = (counts.exchanges, counts.collisions);
-        if let Some(FieldMedium { field, .. }) = self.exchanges.field.as_deref() {
-            (exchanges, collisions) = field.begun();
-            let (overlapping, alone) = field.occupied_until(now);
+        if let Some(share) = self.exchanges.field.as_deref() {
+            (exchanges, collisions) = share.begun();
+            let (overlapping, alone) = share.occupied_until(now);
             collision_airtime = overlapping;
             for (from, to, airtime) in alone {
                 let link = link_between(from, to);

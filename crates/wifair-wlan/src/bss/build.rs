@@ -9,9 +9,10 @@ use crate::access_point::{LinkTable, Views};
 use crate::aggregation::Aggregation;
 use crate::beacons::{Beacons, BeaconsSpec};
 use crate::channel::ChannelRecipe;
-use crate::contention::{Access, Contention, ContentionRules};
-use crate::edca::{Countdown, Edca};
+use crate::contention::{Access, Contention};
+use crate::edca::Edca;
 use crate::edcaf::{Edcaf, Role};
+use crate::field::share::FieldShare;
 use crate::link::{LinkRow, StationModes};
 use crate::mac::Mac;
 use crate::medium::Medium;
@@ -31,22 +32,35 @@ impl Bss {
     /// # Errors
     /// Returns the first invalid value of `spec`.
     pub fn new(spec: &BssSpec, seed: u64) -> Result<Bss, SpecError> {
+        let (mut bss, functions) = Bss::assemble(spec, AP_LABEL, seed)?;
+        if let Some(field) = &spec.field {
+            let medium = field::build(spec, field, &[], std::slice::from_ref(&bss), functions)?;
+            bss.share().lend(medium);
+            field::check_reach(&bss, AP_LABEL, &spec.stations, "")?;
+        }
+        Ok(bss)
+    }
+
+    /// The BSS of [`Bss::new`], whose access point has this label, and its channel access functions. If it is in a field, it
+    /// does not have that yet.
+    ///
+    /// # Errors
+    /// Returns the first invalid value of `spec`.
+    pub(crate) fn assemble(
+        spec: &BssSpec,
+        ap_label: &str,
+        seed: u64,
+    ) -> Result<(Bss, Vec<(Access, Rng)>), SpecError> {
         let is_dsss =
             |station: &StationSpec| station.phy.as_ref().is_some_and(|phy| phy.format() == Format::Dsss);
         let phy = BssTiming::with(&spec.phy, spec.stations.iter().any(is_dsss), "phy")?;
         let mac = Mac::new(&spec.mac, &phy, "mac")?;
         let modes = station_modes(spec, &phy, &mac)?;
         spec.validate(&modes)?;
-        let rules = ContentionRules {
-            slot: phy.slot,
-            range: spec.mac.backoff_range,
-            immediate_access: spec.mac.immediate_access,
-            arrival_within_ifs: spec.mac.arrival_within_ifs,
-            at_boundaries: spec.mac.edca.as_ref().is_some_and(|edca| edca.countdown == Countdown::Edca),
-        };
+        let rules = spec.mac.contention_rules(&phy);
         let edca = spec.mac.edca.as_ref().map(|edca| Edca::new(edca, &phy, "mac.edca")).transpose()?;
         let numbering = if edca.is_some() { Numbering::EDCA } else { Numbering::DCF };
-        let labels = || std::iter::once(AP_LABEL).chain(spec.stations.iter().map(|s| s.label.as_str()));
+        let labels = || std::iter::once(ap_label).chain(spec.stations.iter().map(|s| s.label.as_str()));
         let categories: Vec<Option<Ac>> = match &edca {
             Some(_) => RANKS.map(Some).to_vec(),
             None => vec![None],
@@ -68,7 +82,7 @@ impl Bss {
             };
             (access, Rng::stream(seed, label, &purpose("backoff", ac)))
         };
-        let field = field::build(spec, rules, numbering, &phy, &mac, each().map(contender))?;
+        field::check(spec, &phy)?;
         let shares_port = |node| edca.as_ref().is_some_and(|edca| edca.shares_port(node));
         let ports = each().map(|(node, label, ac)| match shares_port(node) {
             false => TxQueue::for_purpose(&spec.port(node.index(), ac), seed, label, &purpose("scheme", ac)),
@@ -114,9 +128,10 @@ impl Bss {
         let beacons = beacons.transpose()?;
         let of_beacons = beacons
             .as_ref()
-            .map(|_| (BeaconsSpec::access(&phy), Rng::stream(seed, AP_LABEL, "backoff-beacon")));
+            .map(|_| (BeaconsSpec::access(&phy), Rng::stream(seed, ap_label, "backoff-beacon")));
         let first_beacon = beacons.as_ref().map_or(Time::MAX, |beacons| beacons.interval);
-        let contention = Contention::new(rules, each().map(contender), of_beacons);
+        let functions: Vec<_> = each().map(contender).collect();
+        let contention = Contention::new(rules, functions.iter().cloned(), of_beacons);
         let places: Vec<_> = ports.zip(edcafs).collect();
         let views = Views::new(link_table(Direction::Down), link_table(Direction::Up));
         let mut nodes = Nodes::new(edca, numbering, places, own, views);
@@ -142,7 +157,7 @@ impl Bss {
         let mut bss = Bss {
             exchanges: Exchanges {
                 medium: Medium::new(contention, numbering, beacons),
-                field,
+                field: spec.field.is_some().then(|| Box::new(FieldShare::new(numbering))),
                 meter: Meter::wanted_by(nodes.ports_of(Node::Ap)),
                 marked: Packet::default(),
                 queue_sizes: None,
@@ -169,7 +184,6 @@ impl Bss {
         let has_errors = |s: &StationSpec| !s.frame_error_rate.is_zero() || s.position_m.is_some();
         if bss.exchanges.field.is_some() {
             bss.exchanges.medium.leave_to_field();
-            field::check_reach(&bss, spec)?;
         } else if spec.stations.iter().any(has_errors) {
             for (index, station) in spec.stations.iter().enumerate() {
                 bss.set_channel(StationId(index as u16), &StationChange::of(station), Time::ZERO);
@@ -178,7 +192,7 @@ impl Bss {
         bss.exchanges.follow_queue_sizes();
         bss.exchanges.nodes.deadlines.set_beacon(first_beacon, Time::ZERO);
         bss.exchanges.nodes.ask_ticks();
-        Ok(bss)
+        Ok((bss, functions))
     }
 }
 

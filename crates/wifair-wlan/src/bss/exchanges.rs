@@ -18,7 +18,7 @@ use wifair_queue::{Direction, MpduOutcome, Outcome};
 use crate::aggregation::Occasion;
 use crate::deadlines::LinkRateChange;
 use crate::exchange::{OngoingExchange, ReceptionOutcome};
-use crate::field::medium::FieldMedium;
+use crate::field::share::FieldShare;
 use crate::link::{LinkRow, StationModes};
 use crate::mac::Mac;
 use crate::medium::Medium;
@@ -32,7 +32,7 @@ use crate::rate::{Choice, Feedback};
 
 /// Kind of output of an event.
 #[derive(Clone, Copy)]
-pub(super) enum Event {
+pub(crate) enum Event {
     /// The frame in service of the exchange's sender has reached its receiver.
     Delivery,
     /// A recipient has released a packet in order.
@@ -54,7 +54,7 @@ pub(super) struct Exchanges {
     pub nodes: Nodes,
     pub medium: Medium,
     /// Present if the nodes do not all hear each other: says when the medium's next event is due, and what happens then.
-    pub field: Option<Box<FieldMedium>>,
+    pub field: Option<Box<FieldShare>>,
     /// By [`LinkId`].
     pub links: Vec<LinkRow>,
     /// Present only if the AP's scheme uses channel times, or what is known with them.

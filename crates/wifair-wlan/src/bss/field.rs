@@ -3,71 +3,103 @@
 use wifair_core::{Rng, SpecError, StationId};
 
 use super::Bss;
+use super::exchanges::Exchanges;
 use crate::aggregation::{Fill, HardwareSpec, MpduDelivery};
 use crate::check;
-use crate::contention::{Access, ContentionRules};
+use crate::contention::Access;
 use crate::field::medium::FieldMedium;
-use crate::field::{Field, FieldRules, NodeOfField};
-use crate::mac::Mac;
-use crate::node::{LinkId, Numbering};
+use crate::field::{Field, FieldRules, FieldSpec, NodeOfField};
+use crate::neighbours::{NeighbourSpec, neighbour_path};
+use crate::node::LinkId;
 use crate::phy::timing::BssTiming;
 use crate::phy::{Format, Mode};
 use crate::rate::RateSpec;
-use crate::spec::{AP_LABEL, BssSpec, StationChange, StationSpec};
+use crate::spec::{AP_LABEL, ApSpec, BssSpec, StationChange, StationSpec};
 
-/// The field of a BSS whose nodes have these channel access functions, in the order of `numbering`, if it has one.
+/// Checks that a BSS is one that a field models, if it is in one; and that it has no powers, if it is in none.
 ///
 /// # Errors
 /// Returns the first key that is not allowed.
-pub(super) fn build(
-    spec: &BssSpec,
-    rules: ContentionRules,
-    numbering: Numbering,
-    phy: &BssTiming,
-    mac: &Mac,
-    functions: impl Iterator<Item = (Access, Rng)>,
-) -> Result<Option<Box<FieldMedium>>, SpecError> {
-    let Some(field) = &spec.field else {
-        refuse_powers(spec)?;
-        return Ok(None);
-    };
+pub(super) fn check(spec: &BssSpec, phy: &BssTiming) -> Result<(), SpecError> {
+    if spec.field.is_none() {
+        return refuse_powers(spec);
+    }
     refuse_unmodelled(spec)?;
     if phy.protects() {
         let allowed = "no such key with the table field: 802.11b stations are not modelled there";
         refused("phy.erp_protection", allowed)?;
     }
-    refuse_short_timeouts(spec, phy)?;
+    refuse_short_timeouts(spec, phy)
+}
+
+/// The field of `bsss`, which are the BSS that `spec` describes and its `neighbours`, and have these channel access functions.
+///
+/// # Errors
+/// Returns the first key that is not allowed.
+pub(crate) fn build(
+    spec: &BssSpec,
+    field: &FieldSpec,
+    neighbours: &[NeighbourSpec],
+    bsss: &[Bss],
+    functions: Vec<(Access, Rng)>,
+) -> Result<Box<FieldMedium>, SpecError> {
+    let mut nodes = nodes(spec, 0, AP_LABEL, &spec.ap, &spec.stations, "")?;
+    for (index, NeighbourSpec { label, ap, stations }) in neighbours.iter().enumerate() {
+        nodes.extend(self::nodes(spec, index + 1, label, ap, stations, &neighbour_path(index))?);
+    }
+    let rows = field.rows(&nodes, |distance_m| -spec.channel.path_loss_db(distance_m), "field")?;
+    let bss_of = nodes.iter().map(|node| node.bss).collect();
+    let Exchanges { phy, mac, nodes, .. } = &bsss[0].exchanges;
+    let rules = spec.mac.contention_rules(phy);
+    let rules = FieldRules::new(field, rules, phy, mac, spec.channel.noise_dbm);
+    let field = Field::new(rules, nodes.numbering(), phy.clone(), mac, functions.into_iter(), rows, bss_of);
+    Ok(Box::new(FieldMedium::new(field)))
+}
+
+/// The nodes of a BSS with that number, whose keys have this prefix.
+fn nodes<'a>(
+    spec: &'a BssSpec,
+    bss: usize,
+    label: &'a str,
+    ap: &'a ApSpec,
+    stations: &'a [StationSpec],
+    prefix: &str,
+) -> Result<Vec<NodeOfField<'a>>, SpecError> {
     let power = |own: Option<f64>, path: &str| match own {
         Some(dbm) => check::number(path, "tx_power_dbm", dbm, -100.0..=100.0, "dBm"),
         None => Ok(spec.channel.tx_power_dbm),
     };
-    let ap_power = power(spec.ap.tx_power_dbm, "ap")?;
-    let mut nodes =
-        vec![NodeOfField { label: AP_LABEL, tx_power_dbm: ap_power, position_m: Some(spec.ap.position_m) }];
-    for (index, station) in spec.stations.iter().enumerate() {
+    let (tx_power_dbm, position_m) = (power(ap.tx_power_dbm, &format!("{prefix}ap"))?, Some(ap.position_m));
+    let mut nodes = vec![NodeOfField { label, bss, is_ap: true, tx_power_dbm, position_m }];
+    for (index, station) in stations.iter().enumerate() {
         nodes.push(NodeOfField {
             label: &station.label,
-            tx_power_dbm: power(station.tx_power_dbm, &format!("stations[{index}]"))?,
+            bss,
+            is_ap: false,
+            tx_power_dbm: power(station.tx_power_dbm, &format!("{prefix}stations[{index}]"))?,
             position_m: station.position_m,
         });
     }
-    let rows = field.rows(&nodes, |distance_m| -spec.channel.path_loss_db(distance_m), "field")?;
-    let rules = FieldRules::new(field, rules, phy, mac, spec.channel.noise_dbm);
-    let field = Field::new(rules, numbering, phy.clone(), mac, functions, rows);
-    Ok(Some(Box::new(FieldMedium::new(field))))
+    Ok(nodes)
 }
 
-/// Checks that each station and the access point receive each other at the station's rates, with nobody else on the air.
+/// Checks that each of the stations of a BSS, which has the field, and its access point `ap` receive each other at the
+/// station's rates, with nobody else on the air. Keys have this prefix.
 ///
 /// # Errors
 /// Names the first station that is out of reach.
-pub(super) fn check_reach(bss: &Bss, spec: &BssSpec) -> Result<(), SpecError> {
-    for (index, station) in spec.stations.iter().enumerate() {
+pub(crate) fn check_reach(
+    bss: &Bss,
+    ap: &str,
+    stations: &[StationSpec],
+    prefix: &str,
+) -> Result<(), SpecError> {
+    for (index, station) in stations.iter().enumerate() {
         for down in [false, true] {
             let link = LinkId::of(down, StationId(index as u16));
             let mode = bss.exchanges.links[link.index()].on_air.mode;
             if !is_in_reach(bss, link, &mode) {
-                let (from, to) = if down { (AP_LABEL, &*station.label) } else { (&*station.label, AP_LABEL) };
+                let (from, to) = if down { (ap, &*station.label) } else { (&*station.label, ap) };
                 let value = format!(
                     "{:?}: {to:?} cannot decode {from:?} at {} Mbps",
                     station.label,
@@ -75,7 +107,7 @@ pub(super) fn check_reach(bss: &Bss, spec: &BssSpec) -> Result<(), SpecError> {
                 );
                 let allowed = "a station that the access point receives at its rate, and that receives it: \
                                a lower rate, or more gain (field.gains, field.gain_db, tx_power_dbm, position_m)";
-                return Err(SpecError::new(format!("stations[{index}]"), value, allowed));
+                return Err(SpecError::new(format!("{prefix}stations[{index}]"), value, allowed));
             }
         }
     }
@@ -84,9 +116,9 @@ pub(super) fn check_reach(bss: &Bss, spec: &BssSpec) -> Result<(), SpecError> {
 
 /// Whether the sender of `link` reaches its receiver with frames in `mode`, and is reached by the responses.
 fn is_in_reach(bss: &Bss, link: LinkId, mode: &Mode) -> bool {
-    let Some(FieldMedium { field, .. }) = bss.exchanges.field.as_deref() else { return true };
+    let Some(share) = bss.exchanges.field.as_deref() else { return true };
     let (from, to) = (link.sender().index(), link.receiver().index());
-    field.reaches(from, to, mode) && field.reaches(to, from, &bss.exchanges.phy.slowest.mode)
+    share.reaches(from, to, mode) && share.reaches(to, from, &bss.exchanges.phy.slowest.mode)
 }
 
 /// Checks that a change of a station is one that a field models.

@@ -107,7 +107,8 @@ impl Field {
 
     /// No frame of the exchange of `node` that began at `began` follows.
     fn end_exchange(&mut self, node: usize, began: Time, now: Time, events: &mut Vec<FieldEvent>) {
-        let Some(Occupied { to, alone, overlaps }) = self.occupancy.end(node, began, now) else { return };
+        let occupancy = &mut self.occupancies[self.bss_of[node]];
+        let Some(Occupied { to, alone, overlaps }) = occupancy.end(node, began, now) else { return };
         if let Some(exchange) = self.nodes[node].exchange.as_mut().filter(|exchange| exchange.began == began)
         {
             exchange.overlaps |= overlaps;

@@ -1,4 +1,4 @@
-//! A field as the medium of a BSS: what has happened there is handled event by event, as the BSS outputs one thing at a time.
+//! A field as the medium of BSSs: what has happened there is handled event by event, as a BSS outputs one thing at a time.
 
 use std::collections::VecDeque;
 
@@ -32,12 +32,23 @@ impl FieldMedium {
     }
 
     /// Lets the field handle the first of what is due at `now`, unless something is left from before. `outgoing` says what a
-    /// channel access function sends that has won access.
-    pub(crate) fn advance(&mut self, now: Time, outgoing: impl FnMut(EdcafId) -> Outgoing) {
+    /// channel access function of a BSS sends that has won access.
+    pub(crate) fn advance(&mut self, now: Time, outgoing: impl FnMut(usize, EdcafId) -> Outgoing) {
         if self.events.is_empty() {
             self.field.advance(now, outgoing, &mut self.fresh);
             self.events.extend(self.fresh.drain(..));
         }
+    }
+
+    /// The number of the BSS that handles the next of what has happened.
+    pub(crate) fn next_bss(&self) -> Option<usize> {
+        Some(match *self.events.front()? {
+            FieldEvent::Started(sender) => self.field.bss_of(sender),
+            FieldEvent::Received(exchange)
+            | FieldEvent::Acknowledged(exchange)
+            | FieldEvent::Failed(exchange) => self.field.bss_of(exchange.sender),
+            FieldEvent::Ended { node, .. } => self.field.bss_of[node],
+        })
     }
 
     /// The next of what has happened.

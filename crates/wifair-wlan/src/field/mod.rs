@@ -2,8 +2,8 @@
 //! itself (`docs/medium.md`, section 16). DCF or EDCA, with or without RTS.
 //!
 //! A frame has four steps, each at its time: start, end, response due, outcome known. Under the shared medium
-//! ([`crate::medium`]) the first decides all four. The field knows nodes by their place and frames by their durations; what
-//! they carry is their owner's, which passes on what happened ([`FieldEvent`]).
+//! ([`crate::medium`]) the first decides all four. The field knows nodes, of one BSS or of several, by their place and frames
+//! by their durations; what they carry is their owner's, which passes on what happened ([`FieldEvent`]).
 
 mod access;
 mod ends;
@@ -13,10 +13,11 @@ mod node;
 mod occupancy;
 mod power;
 mod rules;
+pub(crate) mod share;
 mod spec;
 mod starts;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use wifair_core::{Rng, Time};
 
@@ -29,7 +30,7 @@ use access::Backoff;
 use frame::{ExchangeStep, FieldFrame};
 pub(crate) use frame::{FieldExchange, Outgoing};
 use node::FieldNode;
-use occupancy::AirOccupancy;
+pub(crate) use occupancy::AirOccupancy;
 use power::{Power, SinrThreshold};
 pub(crate) use rules::FieldRules;
 pub use spec::{EifsAfter, FieldSpec, PairGain};
@@ -60,15 +61,18 @@ pub(crate) struct Field {
     nodes: Vec<FieldNode>,
     /// By transmitter: the nodes that hear it, with the power, in order.
     rows: Rows,
+    /// By node: the number of its BSS.
+    bss_of: Vec<usize>,
     frames: Vec<Option<FieldFrame>>,
-    occupancy: AirOccupancy,
+    /// By BSS.
+    occupancies: Vec<AirOccupancy>,
     /// Nodes that an event of the instant has reached.
     touched: Vec<usize>,
 }
 
 impl Field {
-    /// A silent field, whose `rows` say who hears a node with which power. The channel access functions come in the order of
-    /// `numbering`.
+    /// A silent field, whose `rows` say who hears a node with which power, and `bss_of` to which BSS it belongs. The channel
+    /// access functions come in the order of `numbering`.
     pub(crate) fn new(
         rules: FieldRules,
         numbering: Numbering,
@@ -76,10 +80,12 @@ impl Field {
         mac: &Mac,
         mut functions: impl Iterator<Item = (Access, Rng)>,
         rows: Rows,
+        bss_of: Vec<usize>,
     ) -> Field {
         let own = |_: &_| FieldNode::new(functions.by_ref().take(numbering.per_node()));
         let nodes = rows.iter().map(own).collect();
         let waits = mac.waits.clone();
+        let bsss = bss_of.last().map_or(0, |last| last + 1);
         Field {
             rules,
             numbering,
@@ -87,8 +93,9 @@ impl Field {
             waits,
             nodes,
             rows,
+            bss_of,
             frames: Vec::new(),
-            occupancy: AirOccupancy::default(),
+            occupancies: (0..bsss).map(|_| AirOccupancy::default()).collect(),
             touched: Vec::new(),
         }
     }
@@ -151,15 +158,14 @@ impl Field {
         &mut self.nodes[node].backoffs[function]
     }
 
-    /// Exchanges begun, those of one instant as one, and how many of these overlapped an earlier one or each other.
-    pub(crate) fn begun(&self) -> (u64, u64) {
-        self.occupancy.begun()
+    /// The number of the BSS that a channel access function belongs to.
+    pub(crate) fn bss_of(&self, sender: EdcafId) -> usize {
+        self.bss_of[self.place(sender).0]
     }
 
-    /// Until `now`: the time of overlapping exchanges, and for each exchange on the air sender, receiver and the time that it
-    /// had for itself.
-    pub(crate) fn occupied_until(&self, now: Time) -> (Time, impl Iterator<Item = (usize, usize, Time)>) {
-        self.occupancy.until(now)
+    /// The exchanges of a BSS.
+    pub(crate) fn occupancy(&self, bss: usize) -> &AirOccupancy {
+        &self.occupancies[bss]
     }
 
     /// Whether `from` reaches `to` with a data frame in `mode` while no other node transmits.
@@ -172,11 +178,11 @@ impl Field {
     }
 
     /// Handles the first of what is due at `now == due()`: the ends of frames, timeouts, starts. [`Field::contend`] must have
-    /// said who wins access; `outgoing` says what a channel access function sends that does.
+    /// said who wins access; `outgoing` says what a channel access function of a BSS sends that does.
     pub(crate) fn advance(
         &mut self,
         now: Time,
-        outgoing: impl FnMut(EdcafId) -> Outgoing,
+        outgoing: impl FnMut(usize, EdcafId) -> Outgoing,
         events: &mut Vec<FieldEvent>,
     ) {
         if self.frames.iter().flatten().any(|frame| frame.ends == now) {

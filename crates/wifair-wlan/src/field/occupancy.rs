@@ -1,4 +1,4 @@
-//! The exchanges on the air of a field, and how long each has it for itself (`docs/medium.md`, section 16).
+//! The exchanges of a BSS on the air of a field, and how long each has it for itself (`docs/medium.md`, section 16).
 
 use wifair_core::Time;
 
@@ -23,7 +23,7 @@ pub(super) struct Occupied {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct AirOccupancy {
+pub(crate) struct AirOccupancy {
     under_way: Vec<UnderWay>,
     /// Until when time is counted.
     counted: Time,
@@ -74,13 +74,13 @@ impl AirOccupancy {
     }
 
     /// Exchanges begun, those of one instant as one, and how many of these overlapped an earlier one or each other.
-    pub(super) fn begun(&self) -> (u64, u64) {
+    pub(crate) fn begun(&self) -> (u64, u64) {
         (self.exchanges, self.collisions)
     }
 
     /// Until `now`: the time of overlapping exchanges, and for each exchange on the air sender, receiver and the time that it
     /// had for itself.
-    pub(super) fn until(&self, now: Time) -> (Time, impl Iterator<Item = (usize, usize, Time)>) {
+    pub(crate) fn until(&self, now: Time) -> (Time, impl Iterator<Item = (usize, usize, Time)>) {
         let passed = now - self.counted;
         let is_alone = matches!(self.under_way.as_slice(), [exchange] if !exchange.overlaps);
         let overlaps = !is_alone && !self.under_way.is_empty();

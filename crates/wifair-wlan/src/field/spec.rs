@@ -7,8 +7,8 @@ use wifair_core::SpecError;
 use super::power::Power;
 use crate::check;
 
-/// Maximum number of nodes of a field.
-const MAX_NODES: usize = 1_001;
+/// Maximum number of stations of a field.
+const MAX_STATIONS: usize = 1_000;
 
 /// Maximum received power, in dBm: the sum over all nodes is far from overflow.
 const MAX_RECEIVED_DBM: f64 = -10.0;
@@ -28,7 +28,7 @@ pub enum EifsAfter {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PairGain {
-    /// Two stations, or a station and `ap`.
+    /// Two nodes: names of stations, `ap`, names of neighbours for their access points.
     pub between: [String; 2],
     /// Gain in dB, the same both ways: the path loss with a minus sign.
     pub gain_db: f64,
@@ -42,7 +42,7 @@ pub struct FieldSpec {
     pub gain_db: f64,
     /// Gains of single pairs. They take precedence over positions.
     pub gains: Vec<PairGain>,
-    /// Pairs of stations that do not receive each other at all: names of two stations.
+    /// Pairs that do not receive each other at all: names of two stations, or of nodes of two BSSs as in `gains`.
     pub hidden: Vec<[String; 2]>,
     /// Received power, in dBm, below which a node does not receive another at all.
     pub floor_dbm: f64,
@@ -72,6 +72,9 @@ impl Default for FieldSpec {
 /// A node of a field, as its spec has it.
 pub(crate) struct NodeOfField<'a> {
     pub label: &'a str,
+    /// Number of its BSS.
+    pub bss: usize,
+    pub is_ap: bool,
     pub tx_power_dbm: f64,
     pub position_m: Option<[f64; 2]>,
 }
@@ -90,9 +93,10 @@ impl FieldSpec {
         gain_db: impl Fn(f64) -> f64,
         path: &str,
     ) -> Result<Rows, SpecError> {
-        if nodes.len() > MAX_NODES {
-            let allowed = format!("1 to {} stations in a field", MAX_NODES - 1);
-            return Err(SpecError::new("stations", nodes.len() - 1, allowed));
+        let stations = nodes.iter().filter(|node| !node.is_ap).count();
+        if stations > MAX_STATIONS {
+            let allowed = format!("1 to {MAX_STATIONS} stations in a field");
+            return Err(SpecError::new("stations", stations, allowed));
         }
         check::number(path, "gain_db", self.gain_db, -300.0..=0.0, "dB")?;
         check::number(path, "floor_dbm", self.floor_dbm, -160.0..=-40.0, "dBm")?;
@@ -143,7 +147,8 @@ impl FieldSpec {
         for (key, pair, gain) in gains.chain(hidden) {
             let find = |label: &String| {
                 index.get(label.as_str()).copied().ok_or_else(|| {
-                    SpecError::new(&key, format!("{label:?}"), "the name of a station, or \"ap\"")
+                    let allowed = "the name of a station or neighbour, or \"ap\"";
+                    SpecError::new(&key, format!("{label:?}"), allowed)
                 })
             };
             let (a, b) = (find(&pair[0])?, find(&pair[1])?);
@@ -156,7 +161,7 @@ impl FieldSpec {
                     let entry = key.trim_end_matches(".between");
                     check::number(entry, "gain_db", gain, -300.0..=0.0, "dB")?;
                 }
-                None if a == 0 || b == 0 => {
+                None if nodes[a].bss == nodes[b].bss && (nodes[a].is_ap || nodes[b].is_ap) => {
                     let allowed = "two stations: the access point has to receive all stations, and they it";
                     return Err(SpecError::new(key, value, allowed));
                 }

@@ -13,7 +13,7 @@ impl Field {
     pub(super) fn start_frames(
         &mut self,
         now: Time,
-        mut outgoing: impl FnMut(EdcafId) -> Outgoing,
+        mut outgoing: impl FnMut(usize, EdcafId) -> Outgoing,
         events: &mut Vec<FieldEvent>,
     ) {
         let mut started = Vec::new();
@@ -21,7 +21,8 @@ impl Field {
             let owed = self.nodes[index].owes.take_if(|(at, _)| *at == now).map(|(_, frame)| frame);
             let won = self.nodes[index].has_won.take();
             events.extend(won.map(FieldEvent::Started));
-            let frame = owed.or_else(|| won.map(|sender| self.win(sender, outgoing(sender), now)));
+            let frame = owed
+                .or_else(|| won.map(|sender| self.win(sender, outgoing(self.bss_of[index], sender), now)));
             started.extend(frame.map(|frame| self.put(frame)));
         }
         self.touched.clear();
@@ -108,7 +109,7 @@ impl Field {
     ) -> FieldExchange {
         let Outgoing { to, ppdu, mpdus } = outgoing;
         let (node, _) = self.place(sender);
-        self.occupancy.begin(node, to, now);
+        self.occupancies[self.bss_of[node]].begin(node, to, now);
         self.nodes[node].mpdus = mpdus;
         self.nodes[node].decoded.clear();
         *self.nodes[node].exchange.insert(FieldExchange {

@@ -27,7 +27,7 @@ use crate::spec::{BssSpec, StationSpec};
 const LOUD_DBM: f64 = -40.0;
 const NOISE_DBM: f64 = -93.6;
 
-/// A packet in a queue of [`Run`].
+/// A packet in a queue of [`FieldRun`].
 #[derive(Clone, Copy)]
 struct Queued {
     to: usize,
@@ -35,7 +35,7 @@ struct Queued {
 }
 
 /// A field whose nodes have a queue of packets each.
-struct Run {
+struct FieldRun {
     field: Field,
     phy: BssTiming,
     mac: Mac,
@@ -50,9 +50,9 @@ struct Run {
     lost: u32,
 }
 
-impl Run {
+impl FieldRun {
     /// As `spec` has it, with `rows` in place of "everybody hears everybody" and these bounds of CW, if given.
-    fn new(spec: &BssSpec, seed: u64, labels: &[String], rows: Vec<Vec<(usize, Power)>>) -> Run {
+    fn new(spec: &BssSpec, seed: u64, labels: &[String], rows: Vec<Vec<(usize, Power)>>) -> FieldRun {
         let mbps = spec.stations[0].rate_mbps.unwrap();
         let phy = BssTiming::with(&spec.phy, false, "phy").unwrap();
         let mac = Mac::new(&spec.mac, &phy, "mac").unwrap();
@@ -69,8 +69,16 @@ impl Run {
         let rules = FieldRules::new(&spec, contention, &phy, &mac, NOISE_DBM);
         let access = Access { cw_min: phy.cw_min, cw_max: phy.cw_max, aifs: phy.difs };
         let contenders = labels.iter().map(|label| (access, Rng::stream(seed, label, "backoff")));
-        Run {
-            field: Field::new(rules, Numbering::DCF, phy.clone(), &mac, contenders, rows),
+        FieldRun {
+            field: Field::new(
+                rules,
+                Numbering::DCF,
+                phy.clone(),
+                &mac,
+                contenders,
+                rows,
+                vec![0; labels.len()],
+            ),
             phy,
             mac,
             modes,
@@ -95,7 +103,7 @@ impl Run {
         let now = self.field.due();
         let on_air = self.modes.on_air(self.modes.rate_index(self.mbps, "rate").unwrap());
         let (queues, phy) = (&self.queues, &self.phy);
-        let outgoing = |sender: EdcafId| {
+        let outgoing = |_, sender: EdcafId| {
             let Queued { to, ip_bytes } = queues[sender.index()][0];
             Outgoing { to, ppdu: Ppdu::of_frame(&on_air, phy.psdu_bytes(ip_bytes)), mpdus: Vec::new() }
         };
@@ -156,32 +164,32 @@ fn labels(stations: usize) -> Vec<String> {
 }
 
 /// 802.11a.
-fn spec(stations: usize, mbps: f64) -> BssSpec {
+pub(crate) fn spec(stations: usize, mbps: f64) -> BssSpec {
     let stations = (0..stations).map(|i| StationSpec::new(format!("sta-{i}"), mbps)).collect();
     let phy: PhySpec = serde_json::from_value(serde_json::json!({"name": "802.11a"})).unwrap();
     BssSpec { phy, ..BssSpec::new(stations) }
 }
 
 /// A packet that arrives at a node: when, in ns, from which node; the AP's go to that station. Its length says its category.
-type Arrival = (u64, usize, usize, u32);
+pub(crate) type PacketAt = (u64, usize, usize, u32);
 
 /// A DSCP of each category.
 const CODE_POINTS: [u8; 4] = [48, 32, 0, 8];
 
 /// What happens in a BSS.
 #[derive(Debug, PartialEq)]
-struct Trajectory {
+pub(crate) struct Trajectory {
     /// In order of time and channel access function.
-    starts: Vec<(Time, u32)>,
-    received: Vec<(Time, usize)>,
+    pub starts: Vec<(Time, u32)>,
+    pub received: Vec<(Time, usize)>,
     /// Idle time, time in collisions, and of stations up and down, at each arrival.
-    occupied: Vec<Vec<Time>>,
+    pub occupied: Vec<Vec<Time>>,
     /// By port, in order.
-    queued: Vec<JournalEntry>,
-    end: BssSnapshot,
+    pub queued: Vec<JournalEntry>,
+    pub end: BssSnapshot,
 }
 
-fn trajectory(spec: &BssSpec, seed: u64, arrivals: &[Arrival]) -> Trajectory {
+pub(crate) fn trajectory(spec: &BssSpec, seed: u64, arrivals: &[PacketAt]) -> Trajectory {
     let (mut bss, journal) = (Bss::new(spec, seed).unwrap(), Journal::new());
     bss.keep_journal(&journal);
     let (mut starts, mut received, mut occupied) = (Vec::new(), Vec::new(), Vec::new());
@@ -190,32 +198,47 @@ fn trajectory(spec: &BssSpec, seed: u64, arrivals: &[Arrival]) -> Trajectory {
             starts.extend(bss.transmissions().map(|ppdu| (ppdu.begins, ppdu.sender)));
         };
         while let Some((at, output)) = bss.advance_watched(limit, &mut began) {
-            if let Output::Delivery(delivery) = output {
-                // Of an uplink packet the number says which station has sent it.
-                let from = if delivery.to == Node::Ap { delivery.packet.seq as usize } else { 0 };
-                received.push((at, from));
-            }
+            received.extend(reception(at, &output));
         }
     };
-    for &(ns, from, station, bytes) in arrivals {
-        let now = Time::from_ns(ns);
+    for arrival in arrivals {
+        let now = Time::from_ns(arrival.0);
         run(&mut bss, now);
-        let BssSnapshot { idle, collision_airtime, stations, .. } = bss.snapshot(now);
-        let of_stations = stations.iter().flat_map(|station| [station.up.airtime, station.down.airtime]);
-        occupied.push([idle, collision_airtime].into_iter().chain(of_stations).collect());
-        let ds_field = CODE_POINTS[bytes as usize % 4] << 2;
-        let packet = Packet { ds_field, ..packet(0, from as u32, bytes) };
-        match Node::at(from) {
-            Node::Ap => bss.send_down(StationId(station as u16), &packet, now),
-            Node::Station(station) => bss.send_up(station, &packet, now),
-        }
+        occupied.push(occupation(&bss.snapshot(now)));
+        arrive(&mut bss, arrival);
     }
     run(&mut bss, Time::MAX);
     starts.sort_unstable();
-    let mut queued = Vec::new();
-    journal.take(|entry| queued.push(*entry));
-    queued.sort_by_key(|entry| entry.port);
-    Trajectory { starts, received, occupied, queued, end: bss.snapshot(Time::from_s(100)) }
+    Trajectory { starts, received, occupied, queued: by_port(&journal), end: bss.snapshot(Time::from_s(100)) }
+}
+
+/// When a packet is received, and from which node. Of an uplink packet the number says which station has sent it.
+pub(crate) fn reception(at: Time, output: &Output) -> Option<(Time, usize)> {
+    let Output::Delivery(delivery) = output else { return None };
+    Some((at, if delivery.to == Node::Ap { delivery.packet.seq as usize } else { 0 }))
+}
+
+/// Idle time, time in collisions, and of stations up and down.
+pub(crate) fn occupation(snapshot: &BssSnapshot) -> Vec<Time> {
+    let BssSnapshot { idle, collision_airtime, stations, .. } = snapshot;
+    let of_stations = stations.iter().flat_map(|station| [station.up.airtime, station.down.airtime]);
+    [*idle, *collision_airtime].into_iter().chain(of_stations).collect()
+}
+
+pub(crate) fn arrive(bss: &mut Bss, &(ns, from, station, bytes): &PacketAt) {
+    let ds_field = CODE_POINTS[bytes as usize % 4] << 2;
+    let (packet, now) = (Packet { ds_field, ..packet(0, from as u32, bytes) }, Time::from_ns(ns));
+    match Node::at(from) {
+        Node::Ap => bss.send_down(StationId(station as u16), &packet, now),
+        Node::Station(station) => bss.send_up(station, &packet, now),
+    }
+}
+
+pub(crate) fn by_port(journal: &Journal) -> Vec<JournalEntry> {
+    let mut entries = Vec::new();
+    journal.take(|entry| entries.push(*entry));
+    entries.sort_by_key(|entry| entry.port);
+    entries
 }
 
 /// The same BSS as a field.
@@ -223,7 +246,7 @@ fn as_field(spec: &BssSpec, field: FieldSpec) -> BssSpec {
     BssSpec { field: Some(field), ..spec.clone() }
 }
 
-fn arrivals(stations: usize) -> impl Strategy<Value = Vec<Arrival>> {
+pub(crate) fn arrivals(stations: usize) -> impl Strategy<Value = Vec<PacketAt>> {
     // Multiples of a microsecond, so that arrivals meet starts, ends and slot boundaries, and others.
     let at = prop_oneof![0_u64..4_000_000, (0_u64..4_000).prop_map(|us| us * 1_000), Just(0)];
     let one = (at, 0..=stations, 0..stations, 40_u32..=1_500);
@@ -233,7 +256,7 @@ fn arrivals(stations: usize) -> impl Strategy<Value = Vec<Arrival>> {
     })
 }
 
-fn plan() -> impl Strategy<Value = (BssSpec, Vec<Arrival>)> {
+pub(crate) fn plan() -> impl Strategy<Value = (BssSpec, Vec<PacketAt>)> {
     let keys = (any::<[bool; 6]>(), 40_u32..=1_600, 0_usize..4, 1_u32..=7);
     (1_usize..=6, keys).prop_flat_map(|(stations, (flags, threshold, rate, limit))| {
         let mut spec = spec(stations, [6.0, 12.0, 24.0, 54.0][rate]);
@@ -291,7 +314,7 @@ fn edca() -> impl Strategy<Value = EdcaSpec> {
 }
 
 /// 802.11n to be with EDCA: stations of one width, PPDUs of one MPDU and of several, single frames where an older station is.
-fn modern_plan() -> impl Strategy<Value = (BssSpec, Vec<Arrival>)> {
+pub(crate) fn modern_plan() -> impl Strategy<Value = (BssSpec, Vec<PacketAt>)> {
     let phy =
         prop::sample::select(vec![("802.11n", 20), ("802.11ac", 80), ("802.11ax", 40), ("802.11be", 80)]);
     let aggregation = (
@@ -336,7 +359,7 @@ fn modern_plan() -> impl Strategy<Value = (BssSpec, Vec<Arrival>)> {
 }
 
 /// Number of random plans.
-fn cases() -> u32 {
+pub(crate) fn cases() -> u32 {
     if std::env::var_os("WIFAIR_VALIDATE").is_some() { 20_000 } else { 1_000 }
 }
 
@@ -446,7 +469,7 @@ fn hidden_pair(spec: &BssSpec) -> BssSpec {
 fn overlaps(spec: &BssSpec, with_rts: bool) -> f64 {
     const RUNS: u64 = 60_000;
     let spec = hidden_pair(spec);
-    let run = Run::new(&spec, 0, &labels(2), pairs(3, &[(0, 1), (0, 2)]));
+    let run = FieldRun::new(&spec, 0, &labels(2), pairs(3, &[(0, 1), (0, 2)]));
     let on_air = run.modes.on_air(run.modes.rate_index(run.mbps, "rate").unwrap());
     let first = match with_rts {
         true => run.phy.control(&on_air).rts.duration,
@@ -501,7 +524,7 @@ fn line_of_three(cw: u16, exchanges: usize) -> ([f64; 3], Time) {
     spec.phy =
         serde_json::from_value(serde_json::json!({"name": "802.11a", "cw_min": cw, "cw_max": cw})).unwrap();
     let rows = pairs(6, &[(1, 0), (3, 2), (5, 4), (1, 3), (3, 5)]);
-    let mut run = Run::new(&spec, 1, &labels(5), rows);
+    let mut run = FieldRun::new(&spec, 1, &labels(5), rows);
     for node in [1, 3, 5] {
         for _ in 0..exchanges {
             run.offer(node, Queued { to: node - 1, ip_bytes: 4_000 }, Time::ZERO);
@@ -557,7 +580,7 @@ fn a_cts_sets_the_nav_of_a_station_that_does_not_receive_the_data() {
     let alone = trajectory(&hidden_pair(&spec), 1, &[(0, 1, 0, 1_500)]);
     let [(_, first)] = alone.starts[..] else { panic!("{:?}", alone.starts) };
     assert_eq!(first, 1);
-    let run = Run::new(&spec, 1, &labels(2), pairs(3, &[(0, 1), (0, 2)]));
+    let run = FieldRun::new(&spec, 1, &labels(2), pairs(3, &[(0, 1), (0, 2)]));
     let on_air = run.modes.on_air(run.modes.rate_index(run.mbps, "rate").unwrap());
     let ppdu = Ppdu::of_frame(&on_air, run.phy.psdu_bytes(1_500));
     let reservation = run.mac.waits[usize::from(ppdu.control)].reservation;
@@ -585,7 +608,7 @@ fn without_an_rts_a_hidden_station_sends_into_the_data() {
 
 #[test]
 fn times_of_overlapping_exchanges_add_up() {
-    let arrivals: Vec<Arrival> = (0..80).map(|i| (i * 50_000, 1 + i as usize % 2, 0, 1_500)).collect();
+    let arrivals: Vec<PacketAt> = (0..80).map(|i| (i * 50_000, 1 + i as usize % 2, 0, 1_500)).collect();
     let end = trajectory(&hidden_pair(&spec(2, 24.0)), 1, &arrivals).end;
     let airtime = end.stations.iter().fold(Time::ZERO, |sum, s| sum + s.up.airtime + s.down.airtime);
     assert!(end.collisions > 0 && end.collision_airtime > Time::ZERO && airtime > Time::ZERO);
@@ -605,11 +628,11 @@ fn a_station_whose_nav_is_set_sends_no_cts() {
     spec.mac.rts_threshold_bytes = Some(0);
     let hidden = vec![["sta-0".into(), "sta-1".into()], ["sta-0".into(), "sta-2".into()]];
     let spec = as_field(&spec, FieldSpec { hidden, ..FieldSpec::default() });
-    let run = Run::new(&spec, 1, &labels(3), pairs(4, &[(0, 1), (0, 2), (0, 3), (2, 3)]));
+    let run = FieldRun::new(&spec, 1, &labels(3), pairs(4, &[(0, 1), (0, 2), (0, 3), (2, 3)]));
     let on_air = run.modes.on_air(run.modes.rate_index(run.mbps, "rate").unwrap());
     let at = run.phy.control(&on_air).rts.duration + run.phy.difs + Time::from_us(1);
     let down = (at.as_ns(), 0, 1, 1_500);
-    let starts_of_ap = |arrivals: &[Arrival]| {
+    let starts_of_ap = |arrivals: &[PacketAt]| {
         let starts = trajectory(&spec, 1, arrivals).starts;
         starts.into_iter().filter(|(_, node)| *node == 0).map(|(start, _)| start).collect::<Vec<_>>()
     };

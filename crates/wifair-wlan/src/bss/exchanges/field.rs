@@ -5,7 +5,7 @@ use wifair_core::Time;
 
 use super::{Event, Exchanges};
 use crate::exchange::{OngoingExchange, ReceptionOutcome};
-use crate::field::medium::FieldMedium;
+use crate::field::share::FieldShare;
 use crate::field::{FieldEvent, FieldExchange, Outgoing};
 use crate::node::{EdcafId, LinkId, Node};
 
@@ -27,37 +27,30 @@ impl<'a> InField<'a> {
         if exchanges.field.is_some() { Some(InField(exchanges)) } else { None }
     }
 
-    fn medium(&mut self) -> &mut FieldMedium {
-        self.0.field.as_deref_mut().expect("the BSS is a field")
+    fn share(&mut self) -> &mut FieldShare {
+        self.0.field.as_deref_mut().expect("the BSS is in a field")
     }
 
     /// Lets a free channel access function take a packet and contend for it.
     pub(super) fn serve(&mut self, sender: EdcafId, now: Time) {
         if self.0.nodes.select_next(sender, &self.0.phy, now) {
-            self.medium().field.arrive(sender, now);
+            self.share().arrive(sender, now);
             self.meter_wait(sender, now);
             self.follow(now);
         }
     }
 
-    /// Lets the field handle what is due at `now`. Returns whether the first thing that has happened is that a sender comes to
-    /// know the outcome of its exchange.
-    pub(crate) fn reach_outcome(&mut self, now: Time) -> bool {
-        for loser in self.medium().contend(now) {
-            self.lose_internally(loser, now);
-        }
-        let mut medium = self.0.field.take().expect("the BSS is a field");
-        medium.advance(now, |sender| self.outgoing(sender, false, now));
-        let outcome = medium.outcome();
-        self.0.field = Some(medium);
-        let Some((exchange, _)) = outcome else { return false };
+    /// Returns whether the next of what has happened is that a sender comes to know the outcome of its exchange, and makes that
+    /// the one that observers see.
+    pub(crate) fn reach_outcome(&mut self) -> bool {
+        let Some((exchange, _)) = self.share().outcome() else { return false };
         self.regard(&exchange);
         self.occupy(&exchange, exchange.ended);
         true
     }
 
     /// What `sender` sends now or, if it `follows` in a TXOP, after a SIFS.
-    fn outgoing(&mut self, sender: EdcafId, follows: bool, now: Time) -> Outgoing {
+    pub(crate) fn outgoing(&mut self, sender: EdcafId, follows: bool, now: Time) -> Outgoing {
         let serves_queue = self.0.nodes.serves_queue(sender);
         if serves_queue {
             self.0.form_ppdu(sender, now, follows);
@@ -107,7 +100,7 @@ impl<'a> InField<'a> {
     /// Handles the next of what has happened at `now`.
     pub(crate) fn pass(&mut self, now: Time) -> Option<Event> {
         let mut output = None;
-        match self.medium().pop() {
+        match self.share().pop() {
             None => {}
             Some(FieldEvent::Started(sender)) => self.count_attempt(sender, now),
             Some(FieldEvent::Received(exchange)) => {
@@ -152,17 +145,17 @@ impl<'a> InField<'a> {
         }
         self.occupy(exchange, end);
         let Exchanges { nodes, field, .. } = &mut *self.0;
-        let mut decoded = field.iter().flat_map(|medium| medium.field.decoded(sender)).copied();
+        let mut decoded = field.iter().flat_map(|share| share.decoded(sender)).copied();
         if !exchange.ppdu.is_request() {
             nodes.transmitter(sender).draw(|_| decoded.next() == Some(true));
         }
     }
 
     /// Handles an internal collision that the frame of `sender` loses.
-    fn lose_internally(&mut self, sender: EdcafId, now: Time) {
+    pub(crate) fn lose_internally(&mut self, sender: EdcafId, now: Time) {
         let Exchanges { nodes, links, mac, .. } = &mut *self.0;
         let failure = nodes.lose_internally(sender, links, mac);
-        self.medium().field.set_window(sender, failure.resets_window);
+        self.share().set_window(sender, failure.resets_window);
         match failure.is_lost {
             true => {
                 self.meter_late_draws(sender);
@@ -175,7 +168,7 @@ impl<'a> InField<'a> {
     fn acknowledge(&mut self, exchange: &FieldExchange, now: Time) {
         let OngoingExchange { sender, link, .. } = self.regard(exchange);
         self.close_cost(exchange);
-        self.medium().field.set_window(sender, true);
+        self.share().set_window(sender, true);
         match self.0.complete(sender, link, now) {
             Some(limit) if limit > Time::ZERO && self.0.fits_txop(sender, limit, now) => {
                 self.continue_txop(exchange, now);
@@ -188,7 +181,7 @@ impl<'a> InField<'a> {
     fn continue_txop(&mut self, exchange: &FieldExchange, now: Time) {
         let FieldExchange { sender, txop_began, .. } = *exchange;
         let next = self.outgoing(sender, true, now);
-        self.medium().field.follow(sender, next, txop_began, now);
+        self.share().follow(sender, next, txop_began, now);
         self.count_attempt(sender, now);
         self.follow(now);
     }
@@ -200,7 +193,7 @@ impl<'a> InField<'a> {
         if failure.is_reported {
             self.0.nodes.edcaf_mut(sender).close_attempt();
         }
-        self.medium().field.set_window(sender, failure.resets_window);
+        self.share().set_window(sender, failure.resets_window);
         if !failure.is_lost {
             self.0.links[link.index()].usage.retries += 1;
             self.go_on(sender, true, now);
@@ -216,7 +209,7 @@ impl<'a> InField<'a> {
 
     /// Counts slots that were drawn after the wait of `sender` for its last access began.
     fn meter_late_draws(&mut self, sender: EdcafId) {
-        let drawn_late = self.medium().field.take_drawn_late(sender);
+        let drawn_late = self.share().take_drawn_late(sender);
         if self.0.meter.is_some() {
             self.0.nodes.edcaf_mut(sender).wait(drawn_late);
         }
@@ -224,7 +217,7 @@ impl<'a> InField<'a> {
 
     /// Lets `sender` contend with what it sends next, if there is `more`.
     pub(super) fn go_on(&mut self, sender: EdcafId, more: bool, now: Time) {
-        self.medium().field.go_on(sender, more);
+        self.share().go_on(sender, more);
         if more {
             self.meter_wait(sender, now);
         }
@@ -234,14 +227,14 @@ impl<'a> InField<'a> {
     /// Counts the wait of `sender` for access that begins now.
     fn meter_wait(&mut self, sender: EdcafId, now: Time) {
         if self.0.meter.is_some() {
-            let wait = self.medium().field.wait(sender, now);
+            let wait = self.share().wait(sender, now);
             self.0.nodes.edcaf_mut(sender).wait(wait);
         }
     }
 
     /// The medium's next event is the field's.
     fn follow(&mut self, now: Time) {
-        let due = self.medium().due(now);
+        let due = self.share().due(now);
         self.0.medium.set_due(due);
     }
 }

@@ -1,0 +1,46 @@
+//! The BSSs of a field (`docs/medium.md`, section 16): one, which lets the field advance itself, or several.
+
+use wifair_core::Time;
+
+use super::Bss;
+use super::exchanges::field::InField;
+use crate::field::medium::FieldMedium;
+use crate::field::share::FieldShare;
+
+impl Bss {
+    /// What the BSS has of its field.
+    pub(crate) fn share(&mut self) -> &mut FieldShare {
+        self.exchanges.field.as_deref_mut().expect("the BSS is in a field")
+    }
+
+    /// Lets a BSS that is alone in its field handle what is due there at `now`.
+    pub(super) fn advance_field(&mut self, now: Time) {
+        if self.share().is_alone() {
+            let medium = self.share().take();
+            let medium = advance(std::slice::from_mut(self), medium, now);
+            self.share().lend(medium);
+        }
+    }
+
+    fn act_in_field<T>(&mut self, act: impl FnOnce(InField) -> T) -> T {
+        act(InField::of(&mut self.exchanges).expect("the BSS is in a field"))
+    }
+}
+
+/// Lets the field of these BSSs handle what is due at `now`, unless something is left from before.
+pub(crate) fn advance(bsss: &mut [Bss], mut medium: Box<FieldMedium>, now: Time) -> Box<FieldMedium> {
+    for loser in medium.contend(now) {
+        let bss = &mut bsss[medium.field.bss_of(loser)];
+        let sender = bss.share().in_bss(loser);
+        bss.share().lend(medium);
+        bss.act_in_field(|mut field| field.lose_internally(sender, now));
+        medium = bss.share().take();
+    }
+    medium.advance(now, |bss, winner| {
+        let bss = &mut bsss[bss];
+        let sender = bss.share().in_bss(winner);
+        let outgoing = bss.act_in_field(|mut field| field.outgoing(sender, false, now));
+        bss.share().outgoing(outgoing)
+    });
+    medium
+}

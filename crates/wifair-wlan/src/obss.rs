@@ -1,0 +1,154 @@
+//! Overlapping BSSs (OBSS): several BSSs on one channel, in one field (`docs/medium.md`, section 16), as a polled state
+//! machine.
+//!
+//! Each BSS is a [`Bss`], which has the field only while it is its turn. Deadlines of an instant come first, BSS by BSS; then
+//! what is due in the field.
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::{Deref, DerefMut};
+
+use wifair_core::{SpecError, Time};
+
+use crate::bss::shared_field::advance;
+use crate::bss::{Bss, Output, field};
+use crate::field::medium::FieldMedium;
+use crate::neighbours::{ObssSpec, neighbour_path};
+use crate::records::BssSnapshot;
+
+/// See the module documentation. BSSs are numbered: the first, then its neighbours.
+pub struct Obss {
+    bsss: Vec<Bss>,
+    /// Taken while a BSS has it.
+    medium: Option<Box<FieldMedium>>,
+    now: Time,
+}
+
+/// A BSS in its turn: it has the field until this is dropped.
+pub struct BssTurn<'a> {
+    bss: &'a mut Bss,
+    medium: &'a mut Option<Box<FieldMedium>>,
+}
+
+impl Deref for BssTurn<'_> {
+    type Target = Bss;
+
+    fn deref(&self) -> &Bss {
+        self.bss
+    }
+}
+
+impl DerefMut for BssTurn<'_> {
+    fn deref_mut(&mut self) -> &mut Bss {
+        self.bss
+    }
+}
+
+impl Drop for BssTurn<'_> {
+    fn drop(&mut self) {
+        *self.medium = Some(self.bss.share().take());
+    }
+}
+
+impl Obss {
+    /// The BSSs that `spec` describes, idle at time zero. Random streams are those of [`Bss::new`], with a neighbour's name as
+    /// the label of its access point.
+    ///
+    /// # Errors
+    /// Returns the first invalid value of `spec`.
+    pub fn new(spec: &ObssSpec, seed: u64) -> Result<Obss, SpecError> {
+        let Some(keys) = &spec.bss.field else {
+            let allowed = "no such table without the table field: it says who receives whom";
+            return Err(SpecError::new("neighbours", "this table", allowed));
+        };
+        spec.check_labels()?;
+        let (mut bsss, mut functions) = (Vec::new(), Vec::new());
+        for (number, (label, spec)) in spec.each().enumerate() {
+            let (bss, own) = Bss::assemble(&spec, label, seed).map_err(|error| within(error, number))?;
+            bsss.push(bss);
+            functions.extend(own);
+        }
+        let medium = field::build(&spec.bss, keys, &spec.neighbours, &bsss, functions)?;
+        let mut obss = Obss { bsss, medium: Some(medium), now: Time::ZERO };
+        let mut first = 0;
+        for (number, (label, spec)) in spec.each().enumerate() {
+            obss.bsss[number].share().join(number, first);
+            first += 1 + spec.stations.len();
+            let prefix = number.checked_sub(1).map(neighbour_path).unwrap_or_default();
+            field::check_reach(&obss.turn(number), label, &spec.stations, &prefix)?;
+        }
+        Ok(obss)
+    }
+
+    /// The number of BSSs.
+    pub fn count(&self) -> usize {
+        self.bsss.len()
+    }
+
+    /// Gives the BSS of this number its turn: to pass in packets and changes that come from outside.
+    pub fn turn(&mut self, bss: usize) -> BssTurn<'_> {
+        let bss = &mut self.bsss[bss];
+        bss.share().lend(self.medium.take().expect("no other BSS has its turn"));
+        BssTurn { bss, medium: &mut self.medium }
+    }
+
+    fn medium(&self) -> &FieldMedium {
+        self.medium.as_deref().expect("no BSS has its turn")
+    }
+
+    /// The BSS with the earliest deadline, and that.
+    fn next_deadline(&self) -> (Time, usize) {
+        let deadlines = self.bsss.iter().enumerate().map(|(number, bss)| (bss.next_event(), number));
+        deadlines.min().expect("there are BSSs")
+    }
+
+    /// When the next event is due; [`Time::MAX`] if none is scheduled.
+    pub fn next_event(&self) -> Time {
+        self.next_deadline().0.min(self.medium().due(self.now))
+    }
+
+    /// Handles the events before `limit` up to the first output; returns it with its time and the number of its BSS. `None`
+    /// once nothing more is due before `limit`. Calls `began` with a BSS whose node comes to know the outcome of its exchange.
+    pub fn advance_watched(
+        &mut self,
+        limit: Time,
+        mut began: impl FnMut(usize, &Bss),
+    ) -> Option<(Time, usize, Output<'_>)> {
+        let (number, event) = loop {
+            let ((deadline, number), due) = (self.next_deadline(), self.medium().due(self.now));
+            let now = deadline.min(due);
+            if now >= limit {
+                return None;
+            }
+            self.now = now;
+            let (number, event) = match deadline <= due {
+                true => (number, self.turn(number).meet_deadline(now)),
+                false => {
+                    let medium = self.medium.take().expect("no BSS has its turn");
+                    let medium = self.medium.insert(advance(&mut self.bsss, medium, now));
+                    let Some(number) = medium.next_bss() else { continue };
+                    (number, self.turn(number).pass_shared_field(now, &mut |bss| began(number, bss)))
+                }
+            };
+            if let Some(event) = event {
+                break (number, event);
+            }
+        };
+        Some((self.now, number, self.bsss[number].output(event)))
+    }
+
+    /// All counters of each BSS up to `now`, which is not after [`Obss::next_event`].
+    pub fn snapshots(&mut self, now: Time) -> Vec<BssSnapshot> {
+        (0..self.bsss.len()).map(|bss| self.turn(bss).snapshot(now)).collect()
+    }
+}
+
+/// The error of a value of a BSS, whose keys of its own are the neighbour's.
+fn within(error: SpecError, number: usize) -> SpecError {
+    let is_own = error.key.starts_with("ap") || error.key.starts_with("stations");
+    match number.checked_sub(1).filter(|_| is_own) {
+        Some(index) => SpecError { key: neighbour_path(index) + &error.key, ..error },
+        None => error,
+    }
+}
