@@ -6,11 +6,11 @@ use crate::oracle_exact::{
 };
 
 use oracle::cell::Run;
-use oracle::engine::Engine;
+use oracle::engine::field::FieldEngine;
 use oracle::field::flaw::Flaw;
 use oracle::field::powers::Keys;
 use oracle::field::{FieldScenario, air};
-use oracle::random::{edca_field_scenarios, field_scenarios, modern_field_scenarios};
+use oracle::random::{edca_field_scenarios, field_scenarios, modern_field_scenarios, neighbour_scenarios};
 use oracle::record::{Attempt, Outcome, Record, Transmission};
 use oracle::scenario::{Pattern, Scenario, Station, Stream};
 use oracle::timing::Rules;
@@ -18,18 +18,24 @@ use oracle::{tell, validating};
 use proptest::strategy::Strategy;
 use std::cell::RefCell;
 
-/// Runs both; an error says how they differ and what happened before.
-fn compare(scenario: &FieldScenario) -> Result<Record, String> {
+/// Runs both; an error says how they differ and what happened before. Returns the records of the BSSs.
+fn compare(scenario: &FieldScenario) -> Result<Vec<Record>, String> {
     let mut oracle = air::run(scenario);
-    let mut engine = Engine::of_field(scenario);
-    let mut record = |oracle: &mut Record, at_rest: bool| {
-        engine.run_until(oracle.end);
-        settle(oracle, engine.record(oracle.end), &scenario.base, at_rest)
-    };
-    let half_way = record(&mut oracle.half_way, false);
-    let whole = record(&mut oracle.whole, oracle.at_rest);
+    let mut engine = FieldEngine::new(scenario);
+    engine.run_until(oracle[0].half_way.end);
+    let half_way = engine.records(oracle[0].half_way.end);
+    engine.run_until(oracle[0].whole.end);
+    let whole = engine.records(oracle[0].whole.end);
     let at_rest = engine.is_at_rest();
-    agree(oracle, Run { half_way, whole, at_rest })
+    let mut records = Vec::new();
+    for (((mut oracle, bss), half_way), whole) in
+        oracle.drain(..).zip(scenario.bsss()).zip(half_way).zip(whole)
+    {
+        let half_way = settle(&mut oracle.half_way, half_way, bss, false);
+        let whole = settle(&mut oracle.whole, whole, bss, oracle.at_rest);
+        records.push(agree(oracle, Run { half_way, whole, at_rest })?);
+    }
+    Ok(records)
 }
 
 /// The engine's record, both without what the other does not say.
@@ -66,14 +72,20 @@ struct Seen {
     partial: u64,
     /// Block Acks that their addressee did not decode.
     block_acks_lost: u64,
+    /// Data frames and PPDUs that were lost although no other exchange of the BSS was on the air.
+    disturbed: u64,
 }
 
 impl Seen {
-    fn add(&mut self, record: &Record) {
+    fn add(&mut self, bsss: &[Record]) {
+        self.fields += 1;
+        bsss.iter().for_each(|record| self.add_bss(record));
+    }
+
+    fn add_bss(&mut self, record: &Record) {
         let outcomes = |outcome| {
             record.attempts.iter().filter(|attempt| attempt.outcome == Some(outcome)).count() as u64
         };
-        self.fields += 1;
         self.exchanges += record.exchanges;
         self.overlapping += record.collisions;
         self.acknowledged += outcomes(Outcome::Acknowledged);
@@ -98,12 +110,13 @@ impl Seen {
         let ppdus = |outcome| all.iter().filter(|sent| sent.outcome == Some(outcome)).count() as u64;
         self.acknowledged += ppdus(Outcome::Acknowledged);
         self.block_acks_lost += ppdus(Outcome::AckLost);
+        self.disturbed += outcomes(Outcome::DataLost) + ppdus(Outcome::DataLost);
         self.following += record.attempts.iter().filter(follows).count() as u64;
     }
 }
 
-/// Compares random fields; returns what was in them, which must be enough to say anything.
-fn compare_random(fields: impl Strategy<Value = FieldScenario>) -> Seen {
+/// Compares random fields; returns what was in them.
+fn compare_all(fields: impl Strategy<Value = FieldScenario>) -> Seen {
     let seen = RefCell::new(Seen::default());
     run_random(fields, cases(200, 20_000), |scenario| {
         seen.borrow_mut().add(&compare(scenario)?);
@@ -111,6 +124,12 @@ fn compare_random(fields: impl Strategy<Value = FieldScenario>) -> Seen {
     });
     let seen = seen.into_inner();
     tell(&format!("{seen:?}"));
+    seen
+}
+
+/// The same, which must be enough to say anything.
+fn compare_random(fields: impl Strategy<Value = FieldScenario>) -> Seen {
+    let seen = compare_all(fields);
     assert!(seen.exchanges > 5_000 && seen.overlapping > 1_000, "too quiet to say anything: {seen:?}");
     assert!(seen.acknowledged > 2_000 && seen.acks_lost > 50 && seen.given_up > 100, "{seen:?}");
     seen
@@ -129,13 +148,7 @@ fn random_fields_with_edca_are_equal_step_by_step() {
 
 #[test]
 fn random_fields_with_ppdus_are_equal_step_by_step() {
-    let seen = RefCell::new(Seen::default());
-    run_random(modern_field_scenarios(), cases(200, 20_000), |scenario| {
-        seen.borrow_mut().add(&compare(scenario)?);
-        Ok(())
-    });
-    let seen = seen.into_inner();
-    tell(&format!("{seen:?}"));
+    let seen = compare_all(modern_field_scenarios());
     assert!(seen.exchanges > 3_000 && seen.overlapping > 500, "too quiet to say anything: {seen:?}");
     assert!(seen.acknowledged > 1_000 && seen.acks_lost > 50 && seen.given_up > 100, "{seen:?}");
     assert!(seen.partial > 50 && seen.block_acks_lost > 50, "{seen:?}");
@@ -145,7 +158,7 @@ fn random_fields_with_ppdus_are_equal_step_by_step() {
 #[test]
 fn broken_rules_of_the_field_are_noticed() {
     let mut flaws = Flaw::ALL.to_vec();
-    flaws.retain(|&flaw| !flaw.is_of_edca() && !flaw.is_of_ppdus());
+    flaws.retain(|&flaw| !flaw.is_of_edca() && !flaw.is_of_ppdus() && !flaw.is_of_neighbours());
     flaws.retain(|&flaw| flaw != Flaw::NavEndsBefore); // below: random fields hardly ever meet this instant
     let enough = if validating() { 0 } else { flaws.len() - 12 };
     notices(flaws, enough, field_scenarios());
@@ -162,6 +175,21 @@ fn broken_rules_of_edca_in_the_field_are_noticed() {
 fn broken_rules_of_ppdus_in_the_field_are_noticed() {
     let flaws = Flaw::ALL.iter().copied().filter(|flaw| flaw.is_of_ppdus()).collect();
     notices(flaws, 2 * usize::from(!validating()), modern_field_scenarios());
+}
+
+/// Two and three BSSs.
+#[test]
+fn random_neighbours_are_equal_step_by_step() {
+    let seen = compare_all(neighbour_scenarios());
+    assert!(seen.exchanges > 5_000 && seen.overlapping > 500, "too quiet to say anything: {seen:?}");
+    assert!(seen.acknowledged > 2_000 && seen.acks_lost > 50 && seen.given_up > 100, "{seen:?}");
+    assert!(seen.disturbed > 100 && seen.internal > 50 && seen.following > 500, "{seen:?}");
+}
+
+#[test]
+fn broken_rules_of_neighbours_are_noticed() {
+    let flaws = Flaw::ALL.iter().copied().filter(|flaw| flaw.is_of_neighbours()).collect();
+    notices(flaws, 0, neighbour_scenarios());
 }
 
 /// Breaks rules until all but `enough` have been noticed.
@@ -196,12 +224,13 @@ fn a_nav_that_ends_with_the_rts_keeps_the_cts_back() {
             limit_counts_in_service: false,
             offered_until: 10_000,
         },
+        neighbours: vec![],
         keys: Keys { hidden: vec![(1, 3)], ..Keys::equal(4) },
         flaw: None,
     };
     let of_ap = |scenario: &FieldScenario| {
-        let record = compare(scenario).unwrap_or_else(|report| panic!("{report}"));
-        record.attempts.iter().find(|attempt| attempt.from == 0).expect("it has sent").outcome
+        let records = compare(scenario).unwrap_or_else(|report| panic!("{report}"));
+        records[0].attempts.iter().find(|attempt| attempt.from == 0).expect("it has sent").outcome
     };
     assert_eq!(of_ap(&scenario(0)), Some(Outcome::Collided));
     assert_eq!(of_ap(&scenario(1)), Some(Outcome::Acknowledged));

@@ -77,8 +77,8 @@ pub fn run_between(scenario: &Scenario, from: u64, until: u64) -> Record {
 }
 
 impl Air for Medium {
-    fn cell(&self) -> &Cell {
-        &self.cell
+    fn cells(&self) -> &[Cell] {
+        std::slice::from_ref(&self.cell)
     }
 
     /// One step: what happens at its first instant, in the order of section 6, then its passing.

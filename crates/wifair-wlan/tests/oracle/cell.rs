@@ -13,14 +13,15 @@ use std::collections::BTreeSet;
 
 /// What carries frames from node to node.
 pub trait Air {
-    fn cell(&self) -> &Cell;
+    /// One, or in a field several that are on the air together.
+    fn cells(&self) -> &[Cell];
 
     /// One step of the clock.
     fn step(&mut self);
 
     /// Nothing is on the air, and nothing will be.
     fn is_over(&self) -> bool {
-        self.cell().is_over()
+        self.cells().iter().all(Cell::is_over)
     }
 }
 
@@ -51,23 +52,35 @@ pub struct Run {
 /// How long ports may take to drain after the traffic has ended, in steps: small windows may collide for ever.
 const LONGEST_DRAIN: u64 = 200_000;
 
-/// Runs `scenario` on its air, one step after the other, until its traffic has ended and every port has drained, or has not for
+/// Runs `scenario` on its air, see [`run_all`].
+pub fn run(scenario: &Scenario, air: impl Air) -> Run {
+    run_all(scenario.offered_until, air).remove(0)
+}
+
+/// Runs all cells of an air, one step after the other, until their traffic has ended and every port has drained, or has not for
 /// too long.
-pub fn run(scenario: &Scenario, mut air: impl Air) -> Run {
-    let half_time = scenario.offered_until / 2;
-    let last = scenario.offered_until + LONGEST_DRAIN;
-    while air.cell().now < half_time {
+pub fn run_all(offered_until: u64, mut air: impl Air) -> Vec<Run> {
+    let half_time = offered_until / 2;
+    let last = offered_until + LONGEST_DRAIN;
+    while air.cells()[0].now < half_time {
         air.step();
     }
-    let half_way = air.cell().record();
-    while !air.is_over() && air.cell().now < last {
+    let half_way: Vec<Record> = air.cells().iter().map(Cell::record).collect();
+    while !air.is_over() && air.cells()[0].now < last {
         air.step();
     }
-    Run { half_way, whole: air.cell().record(), at_rest: air.is_over() }
+    let whole = air.cells().iter().map(Cell::record);
+    let at_rest = air.is_over();
+    half_way.into_iter().zip(whole).map(|(half_way, whole)| Run { half_way, whole, at_rest }).collect()
 }
 
 impl Cell {
     pub fn new(scenario: &Scenario) -> Cell {
+        Cell::named(scenario, Scenario::label)
+    }
+
+    /// With these names of its nodes.
+    pub fn named(scenario: &Scenario, label: impl Fn(NodeId) -> String) -> Cell {
         let Scenario { seed, rules, stations, .. } = scenario;
         let phy = |station: &Station| station.phy.unwrap_or(rules.phy);
         let ladder = |station: &Station, up, mode: Option<Mode>| match mode {
@@ -83,7 +96,7 @@ impl Cell {
         };
         let node = |id, peers| {
             let port = (scenario.port_limit, scenario.limit_counts_in_service);
-            Node::new(id, &Scenario::label(id), *seed, *rules, peers, port)
+            Node::new(id, &label(id), *seed, *rules, peers, port)
         };
         // The AP's own entries are never used.
         let itself = Station::clean(rules.rates()[0]);

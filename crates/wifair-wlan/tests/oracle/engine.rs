@@ -1,22 +1,19 @@
 //! Drives the engine through its public interface with the traffic of a scenario.
 
-mod field;
+pub mod field;
 mod spec;
 
-use super::field::FieldScenario;
 use super::frame::{Kind, NodeId, Packet, Tally};
 use super::record::{
     Aired, Airtime, Attempt, Decoded, Delivery, NewRate, Outcome, QueueSize, Record, Sent, Transmission,
 };
 use super::scenario::{Change, Modes, Offer, Outside, Scenario, Traffic, code_point};
 use super::timing::Tenths;
-use field::in_field;
 use spec::{QueueSizes, spec, station_change};
 use wifair_core::{Ac, Ecn, FiveTuple, Rate, SackBlocks, StationId, TcpFlags, Time};
 use wifair_queue::{Direction, MpduOutcome, TransmittedMpdu};
 use wifair_wlan::{
-    Bss, BssSpec, FrameKind, LinkRateChange, Node, Output, SentPpdu, StationChange, TransmissionOutcome,
-    Usage,
+    Bss, FrameKind, LinkRateChange, Node, Output, SentPpdu, StationChange, TransmissionOutcome, Usage,
 };
 
 /// A DSCP of each category: user priorities 6, 4, 0 and 1.
@@ -30,6 +27,11 @@ const UDP: u32 = 17;
 
 pub struct Engine {
     bss: Bss,
+    side: Side,
+}
+
+/// What is outside of a BSS, and what it has said.
+pub struct Side {
     traffic: Traffic,
     log: Log,
     /// Modes by station, as they were at the start.
@@ -60,16 +62,8 @@ pub fn run_between(scenario: &Scenario, from: u64, until: u64) -> Record {
 
 impl Engine {
     pub fn new(scenario: &Scenario) -> Engine {
-        Engine::with(scenario, |spec| spec)
-    }
-
-    pub fn of_field(scenario: &FieldScenario) -> Engine {
-        Engine::with(&scenario.base, |spec| in_field(spec, &scenario.keys))
-    }
-
-    fn with(scenario: &Scenario, complete: impl Fn(BssSpec) -> BssSpec) -> Engine {
         let queue_sizes = QueueSizes::default();
-        let spec = complete(spec(scenario, &queue_sizes));
+        let spec = spec(scenario, &queue_sizes);
         let bss = Bss::new(&spec, scenario.seed).expect("the scenario is valid");
         for (_, change) in &scenario.changes {
             if let Change::Station { station, .. } = change {
@@ -77,6 +71,45 @@ impl Engine {
                 bss.check_change(station, &station_change(change), "").expect("the change is valid");
             }
         }
+        Engine { bss, side: Side::new(scenario, queue_sizes) }
+    }
+
+    /// Nothing will happen any more.
+    pub fn is_at_rest(&self) -> bool {
+        self.side.is_over() && self.bss.next_event() == Time::MAX
+    }
+
+    /// Handles all that happens before `until`.
+    pub fn run_until(&mut self, until: u64) {
+        let Engine { bss, side } = self;
+        let until = side.log.step * until;
+        loop {
+            let event = bss.next_event();
+            let outside = side.next_outside();
+            if event.min(outside) >= until {
+                return;
+            }
+            if outside <= event {
+                side.act(bss, outside);
+                continue;
+            }
+            let told = bss.advance_watched(outside.min(until), |bss| side.log.exchange(bss));
+            if let Some((now, output)) = told
+                && let Some((packet, to)) = side.log.output(output, now)
+            {
+                side.deliver(bss, &packet, to, now);
+            }
+        }
+    }
+
+    /// All that happened before `now`.
+    pub fn record(&self, now: u64) -> Record {
+        self.side.record(&self.bss, now)
+    }
+}
+
+impl Side {
+    pub fn new(scenario: &Scenario, queue_sizes: QueueSizes) -> Side {
         let log = Log {
             step: Time::from_ns(1_000 / u64::from(scenario.rules.steps)),
             deliveries: Vec::new(),
@@ -87,54 +120,28 @@ impl Engine {
         };
         let modes = scenario.stations.iter().map(|station| station.modes).collect();
         let (traffic, aggregates) = (Traffic::new(scenario), scenario.aggregates());
-        Engine { bss, traffic, log, modes, aggregates, queue_sizes }
+        Side { traffic, log, modes, aggregates, queue_sizes }
     }
 
-    /// Nothing will happen any more.
-    pub fn is_at_rest(&self) -> bool {
-        self.traffic.next_time().is_none() && self.bss.next_event() == Time::MAX
+    /// Nothing comes from outside any more.
+    fn is_over(&self) -> bool {
+        self.traffic.next_time().is_none()
     }
 
-    /// Handles all that happens before `until`.
-    pub fn run_until(&mut self, until: u64) {
-        let until = self.log.step * until;
-        loop {
-            let event = self.bss.next_event();
-            let outside = self.traffic.next_time().map_or(Time::MAX, |at| self.log.step * at);
-            let now = event.min(outside);
-            if now >= until {
-                return;
-            }
-            if outside <= event {
-                match self.traffic.next().expect("something is due") {
-                    Outside::Offer(offer) => self.hand_down(offer, now),
-                    Outside::Change(change) => self.change(&change, now),
-                }
-                continue;
-            }
-            let log = &mut self.log;
-            let told = self.bss.advance_watched(outside.min(until), |bss| log.exchange(bss));
-            match told {
-                Some((now, Output::Delivery(wifair_wlan::Delivery { packet, to }))) => {
-                    let packet = *packet;
-                    self.deliver(&packet, to, now);
-                }
-                Some((now, Output::LinkRate(change))) => log.link_rate(change, now),
-                Some((_, Output::TxCompletion(_))) => unreachable!("no station reports"),
-                None => {}
-            }
+    /// When something comes from outside next.
+    fn next_outside(&self) -> Time {
+        self.traffic.next_time().map_or(Time::MAX, |at| self.log.step * at)
+    }
+
+    /// Lets what comes from outside next, at `now`, come.
+    fn act(&mut self, bss: &mut Bss, now: Time) {
+        match self.traffic.next().expect("something is due") {
+            Outside::Offer(offer) => hand_down(bss, offer, now),
+            Outside::Change(change) => self.change(bss, &change, now),
         }
     }
 
-    fn hand_down(&mut self, offer: Offer, now: Time) {
-        let packet = to_wire(&offer);
-        match offer.node {
-            0 => self.bss.send_down(StationId((offer.packet.to - 1) as u16), &packet, now),
-            node => self.bss.send_up(StationId((node - 1) as u16), &packet, now),
-        }
-    }
-
-    fn change(&mut self, change: &Change, now: Time) {
+    fn change(&self, bss: &mut Bss, change: &Change, now: Time) {
         match change {
             Change::Mcs { station, up, down } => {
                 let station = station % self.modes.len();
@@ -145,19 +152,19 @@ impl Engine {
                         mcs_down: Some(modes.down.named_mcs() as u8),
                         ..StationChange::new("")
                     };
-                    self.bss.change_station(StationId(station as u16), &change, now);
+                    bss.change_station(StationId(station as u16), &change, now);
                 }
             }
-            Change::ApLimit(packets) => self.bss.set_ap_limit(*packets as u32, now),
+            Change::ApLimit(packets) => bss.set_ap_limit(*packets as u32, now),
             Change::Station { station, .. } => {
-                let stations = self.bss.snapshot(now).stations.len();
+                let stations = bss.snapshot(now).stations.len();
                 let station = StationId((station % stations) as u16);
-                self.bss.change_station(station, &station_change(change), now);
+                bss.change_station(station, &station_change(change), now);
             }
         }
     }
 
-    fn deliver(&mut self, wire: &wifair_core::Packet, to: Node, now: Time) {
+    fn deliver(&mut self, bss: &mut Bss, wire: &wifair_core::Packet, to: Node, now: Time) {
         let to = node_id(to);
         let stream = usize::from(wire.tuple.source_port);
         let packet =
@@ -167,14 +174,14 @@ impl Engine {
         assert!(!marked || wire.ecn() == Ecn::Ce, "a mark is CE");
         self.log.deliveries.push(Delivery { at, id: packet.id, to, marked });
         for answer in self.traffic.delivered(&packet, at) {
-            self.hand_down(answer, now);
+            hand_down(bss, answer, now);
         }
     }
 
     /// All that happened before `now`.
-    pub fn record(&self, now: u64) -> Record {
+    fn record(&self, bss: &Bss, now: u64) -> Record {
         let Log { step, deliveries, attempts, transmissions, frames, rates } = &self.log;
-        let snapshot = self.bss.snapshot(*step * now);
+        let snapshot = bss.snapshot(*step * now);
         let steps = |time| self.log.steps(time);
         let airtime = Airtime {
             up: snapshot.stations.iter().map(|s| steps(s.up.airtime)).collect(),
@@ -223,7 +230,25 @@ impl Engine {
     }
 }
 
+fn hand_down(bss: &mut Bss, offer: Offer, now: Time) {
+    let packet = to_wire(&offer);
+    match offer.node {
+        0 => bss.send_down(StationId((offer.packet.to - 1) as u16), &packet, now),
+        node => bss.send_up(StationId((node - 1) as u16), &packet, now),
+    }
+}
+
 impl Log {
+    /// The packet that an output of the BSS brings, and to whom.
+    fn output(&mut self, output: Output, now: Time) -> Option<(wifair_core::Packet, Node)> {
+        match output {
+            Output::Delivery(wifair_wlan::Delivery { packet, to }) => return Some((*packet, to)),
+            Output::LinkRate(change) => self.link_rate(change, now),
+            Output::TxCompletion(_) => unreachable!("no station reports"),
+        }
+        None
+    }
+
     /// Whole steps: everything in the slow model is, so a fraction is already a difference.
     fn steps(&self, time: Time) -> u64 {
         let (time, step) = (time.as_ns(), self.step.as_ns());

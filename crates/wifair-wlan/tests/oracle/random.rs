@@ -3,7 +3,7 @@
 mod field;
 mod modern;
 
-pub use field::{edca_field_scenarios, field_scenarios, modern_field_scenarios};
+pub use field::{edca_field_scenarios, field_scenarios, modern_field_scenarios, neighbour_scenarios};
 
 use super::mode::Generation;
 use super::radio::{Capture, Track};

@@ -1,13 +1,119 @@
-//! The table `[field]` as the engine reads it.
+//! Fields on the engine: the table `[field]` as it reads it, one BSS or several.
 
+use super::spec::{QueueSizes, spec};
+use super::{Engine, Side};
 use crate::oracle::field::powers::Keys;
+use crate::oracle::field::{FieldScenario, label};
 use crate::oracle::frame::NodeId;
-use crate::oracle::scenario::Scenario;
-use wifair_wlan::{ApSpec, BssSpec, ChannelSpec, EifsAfter, FieldSpec, PairGain, StationSpec};
+use crate::oracle::record::Record;
+use wifair_core::Time;
+use wifair_wlan::{
+    ApSpec, Bss, BssSpec, ChannelSpec, EifsAfter, FieldSpec, NeighbourSpec, Obss, ObssSpec, PairGain,
+    StationSpec,
+};
 
-pub fn in_field(spec: BssSpec, keys: &Keys) -> BssSpec {
-    let names = |&a: &NodeId, &b: &NodeId| [Scenario::label(a), Scenario::label(b)];
-    let field = FieldSpec {
+/// A field with one BSS, or with several.
+pub enum FieldEngine {
+    One(Box<Engine>),
+    Several { obss: Box<Obss>, sides: Vec<Side> },
+}
+
+impl FieldEngine {
+    pub fn new(scenario: &FieldScenario) -> FieldEngine {
+        let queue_sizes: Vec<QueueSizes> = scenario.bsss().map(|_| QueueSizes::default()).collect();
+        let (spec, seed) = (spec_of(scenario, &queue_sizes), scenario.base.seed);
+        let bsss = scenario.bsss().zip(queue_sizes);
+        let mut sides: Vec<Side> = bsss.map(|(scenario, sizes)| Side::new(scenario, sizes)).collect();
+        if scenario.neighbours.is_empty() {
+            let bss = Bss::new(&spec.bss, seed).expect("the scenario is valid");
+            return FieldEngine::One(Box::new(Engine { bss, side: sides.remove(0) }));
+        }
+        let obss = Box::new(Obss::new(&spec, seed).expect("the scenario is valid"));
+        FieldEngine::Several { obss, sides }
+    }
+
+    /// Nothing will happen any more.
+    pub fn is_at_rest(&self) -> bool {
+        match self {
+            FieldEngine::One(engine) => engine.is_at_rest(),
+            FieldEngine::Several { obss, sides } => {
+                sides.iter().all(Side::is_over) && obss.next_event() == Time::MAX
+            }
+        }
+    }
+
+    /// Handles all that happens before `until`.
+    pub fn run_until(&mut self, until: u64) {
+        match self {
+            FieldEngine::One(engine) => engine.run_until(until),
+            FieldEngine::Several { obss, sides } => run_until(obss, sides, until),
+        }
+    }
+
+    /// All that happened before `now`, in each BSS.
+    pub fn records(&mut self, now: u64) -> Vec<Record> {
+        match self {
+            FieldEngine::One(engine) => vec![engine.record(now)],
+            FieldEngine::Several { obss, sides } => {
+                let record = |(bss, side): (usize, &Side)| side.record(&obss.turn(bss), now);
+                sides.iter().enumerate().map(record).collect()
+            }
+        }
+    }
+}
+
+fn run_until(obss: &mut Obss, sides: &mut [Side], until: u64) {
+    let until = sides[0].log.step * until;
+    loop {
+        let event = obss.next_event();
+        let next = sides.iter().enumerate().map(|(bss, side)| (side.next_outside(), bss)).min();
+        let (outside, bss) = next.expect("there are BSSs");
+        if event.min(outside) >= until {
+            return;
+        }
+        if outside <= event {
+            sides[bss].act(&mut obss.turn(bss), outside);
+            continue;
+        }
+        let told = obss.advance_watched(outside.min(until), |bss, state| sides[bss].log.exchange(state));
+        let Some((now, bss, output)) = told else { continue };
+        if let Some((packet, to)) = sides[bss].log.output(output, now) {
+            sides[bss].deliver(&mut obss.turn(bss), &packet, to, now);
+        }
+    }
+}
+
+fn spec_of(scenario: &FieldScenario, queue_sizes: &[QueueSizes]) -> ObssSpec {
+    let keys = &scenario.keys;
+    let mut nodes = 0;
+    let mut bsss = scenario.bsss().zip(queue_sizes).enumerate().map(|(bss, (scenario, sizes))| {
+        let first = nodes;
+        nodes += 1 + scenario.stations.len();
+        in_field(spec(scenario, sizes), keys, bss, first)
+    });
+    let first = bsss.next().expect("there is a BSS");
+    let neighbour =
+        |(index, BssSpec { ap, stations, .. })| NeighbourSpec { label: label(index + 1, 0), ap, stations };
+    let neighbours = bsss.enumerate().map(neighbour).collect();
+    let bss = BssSpec {
+        field: Some(table(scenario)),
+        channel: ChannelSpec {
+            tx_power_dbm: keys.tx_power_dbm,
+            path_loss_exponent: keys.path_loss_exponent,
+            reference_loss_db: keys.reference_loss_db,
+            noise_dbm: keys.noise_dbm,
+            ..first.channel
+        },
+        ..first
+    };
+    ObssSpec { bss, neighbours }
+}
+
+fn table(scenario: &FieldScenario) -> FieldSpec {
+    let (keys, homes) = (&scenario.keys, scenario.homes());
+    let name = |node: NodeId| label(homes[node].0, homes[node].1);
+    let names = |&a: &NodeId, &b: &NodeId| [name(a), name(b)];
+    FieldSpec {
         gain_db: keys.gain_db,
         gains: keys
             .gains
@@ -19,24 +125,21 @@ pub fn in_field(spec: BssSpec, keys: &Keys) -> BssSpec {
         preamble_detection_dbm: keys.preamble_detection_dbm,
         energy_detection_dbm: keys.energy_detection_dbm,
         eifs_after: if keys.eifs_after_energy { EifsAfter::Energy } else { EifsAfter::Error },
-    };
+    }
+}
+
+/// The nodes of a BSS, the first of which has that number among all.
+fn in_field(spec: BssSpec, keys: &Keys, bss: usize, first: NodeId) -> BssSpec {
     let station = |(index, station): (usize, StationSpec)| StationSpec {
-        tx_power_dbm: keys.own_tx_power_dbm[index + 1],
-        position_m: keys.positions_m[index + 1],
+        label: label(bss, index + 1),
+        tx_power_dbm: keys.own_tx_power_dbm[first + index + 1],
+        position_m: keys.positions_m[first + index + 1],
         ..station
     };
     BssSpec {
-        field: Some(field),
-        channel: ChannelSpec {
-            tx_power_dbm: keys.tx_power_dbm,
-            path_loss_exponent: keys.path_loss_exponent,
-            reference_loss_db: keys.reference_loss_db,
-            noise_dbm: keys.noise_dbm,
-            ..spec.channel
-        },
         ap: ApSpec {
-            tx_power_dbm: keys.own_tx_power_dbm[0],
-            position_m: keys.positions_m[0].expect("the access point has a place"),
+            tx_power_dbm: keys.own_tx_power_dbm[first],
+            position_m: keys.positions_m[first].expect("an access point has a place"),
             ..spec.ap
         },
         stations: spec.stations.into_iter().enumerate().map(station).collect(),

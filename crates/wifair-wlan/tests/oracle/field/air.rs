@@ -1,18 +1,20 @@
 //! The air of a field, and what each node makes of it.
 
-use super::FieldScenario;
 use super::flaw::Flaw;
 use super::powers::{Keys, PREAMBLE_DB, Units, is_at_least, threshold_of, units};
+use super::{FieldScenario, label};
 use crate::oracle::cell::{self, Air, Cell, Run};
 use crate::oracle::frame::{Content, Frame, Heard, Kind, NodeId, Packet};
 use crate::oracle::mode::Mode;
 use crate::oracle::node::Node;
 use crate::oracle::record::{Outcome, Record};
 use crate::oracle::scenario::Outside;
-use crate::oracle::timing::Rules;
 
 struct OnAir {
+    /// Names its nodes by their numbers in their BSS.
     frame: Frame,
+    from: NodeId,
+    to: NodeId,
     ends_at: u64,
     /// Its number among all frames.
     number: usize,
@@ -49,6 +51,8 @@ struct Receiver {
 
 /// An exchange, from the access that was won on.
 struct Exchange {
+    bss: usize,
+    /// By their numbers in the BSS.
     sender: NodeId,
     receiver: NodeId,
     /// Its place among the attempts, or among the transmissions under agreements.
@@ -68,8 +72,11 @@ struct Exchange {
     last: u64,
 }
 
+/// Nodes are counted through all BSSs.
 pub struct Field {
-    cell: Cell,
+    cells: Vec<Cell>,
+    /// By node: its BSS, and its number there.
+    homes: Vec<(usize, NodeId)>,
     keys: Keys,
     flaw: Option<Flaw>,
     /// By transmitter, by receiver.
@@ -84,11 +91,13 @@ pub struct Field {
     current: Vec<Option<usize>>,
 }
 
-/// Runs `scenario`, see [`cell::run`].
-pub fn run(scenario: &FieldScenario) -> Run {
-    let mut run = cell::run(&scenario.base, Field::new(scenario));
-    [&mut run.half_way, &mut run.whole].into_iter().for_each(settle);
-    run
+/// Runs `scenario`, see [`cell::run_all`].
+pub fn run(scenario: &FieldScenario) -> Vec<Run> {
+    let mut runs = cell::run_all(scenario.base.offered_until, Field::new(scenario));
+    for run in &mut runs {
+        [&mut run.half_way, &mut run.whole].into_iter().for_each(settle);
+    }
+    runs
 }
 
 /// The engine lists an attempt when its sender knows the outcome, and no frames.
@@ -98,44 +107,51 @@ fn settle(record: &mut Record) {
 }
 
 impl Air for Field {
-    fn cell(&self) -> &Cell {
-        &self.cell
+    fn cells(&self) -> &[Cell] {
+        &self.cells
     }
 
     fn is_over(&self) -> bool {
-        self.cell.is_over() && self.on_air.is_empty()
+        self.cells.iter().all(Cell::is_over) && self.on_air.is_empty()
     }
 
     fn step(&mut self) {
-        while self.cell.traffic.next_time() == Some(self.cell.now) {
-            match self.cell.traffic.next().expect("something is due") {
-                Outside::Offer(offer) => self.cell.hand_down(offer),
-                Outside::Change(change) => self.cell.change(&change),
+        for cell in &mut self.cells {
+            while cell.traffic.next_time() == Some(cell.now) {
+                match cell.traffic.next().expect("something is due") {
+                    Outside::Offer(offer) => cell.hand_down(offer),
+                    Outside::Change(change) => cell.change(&change),
+                }
             }
+            cell.time_out();
+            cell.nodes.iter_mut().for_each(Node::count_down);
         }
-        self.cell.time_out();
-        self.cell.nodes.iter_mut().for_each(Node::count_down);
         let delivered = self.end_frames();
-        delivered.iter().for_each(|packet| self.cell.deliver(packet));
-        self.cell.note_rates();
+        delivered.iter().for_each(|(bss, packet)| self.cells[*bss].deliver(packet));
+        self.cells.iter_mut().for_each(Cell::note_rates);
         self.time_out();
-        self.cell.note_given_up();
+        self.cells.iter_mut().for_each(Cell::note_given_up);
         self.start_frames();
-        self.count_begun();
+        (0..self.cells.len()).for_each(|bss| self.count_begun(bss));
         (0..self.receivers.len()).for_each(|node| self.receive_step(node));
         self.account();
-        self.cell.nodes.iter_mut().for_each(Node::count_idle_time);
-        self.cell.now += 1;
+        for cell in &mut self.cells {
+            cell.nodes.iter_mut().for_each(Node::count_idle_time);
+            cell.now += 1;
+        }
     }
 }
 
 impl Field {
-    pub fn new(FieldScenario { base, keys, flaw }: &FieldScenario) -> Field {
-        let cell = Cell::new(base);
-        let nodes = cell.nodes.len();
+    pub fn new(scenario: &FieldScenario) -> Field {
+        let FieldScenario { keys, flaw, .. } = scenario;
+        let cell = |(bss, of): (usize, _)| Cell::named(of, |node| label(bss, node));
+        let homes = scenario.homes();
+        let nodes = homes.len();
         let power = |from, to| if from == to { 0 } else { keys.power(from, to, *flaw) };
         Field {
-            cell,
+            cells: scenario.bsss().enumerate().map(cell).collect(),
+            homes,
             keys: keys.clone(),
             flaw: *flaw,
             powers: (0..nodes).map(|from| (0..nodes).map(|to| power(from, to)).collect()).collect(),
@@ -152,8 +168,22 @@ impl Field {
         self.flaw == Some(flaw)
     }
 
+    fn now(&self) -> u64 {
+        self.cells[0].now
+    }
+
+    fn node(&mut self, node: NodeId) -> &mut Node {
+        let (bss, own) = self.homes[node];
+        &mut self.cells[bss].nodes[own]
+    }
+
+    /// The node with that number in the BSS of another.
+    fn of_bss(&self, other: NodeId, own: NodeId) -> NodeId {
+        other - self.homes[other].1 + own
+    }
+
     fn energy(&self, node: NodeId) -> Units {
-        self.on_air.iter().map(|on_air| self.powers[on_air.frame.from][node]).sum()
+        self.on_air.iter().map(|on_air| self.powers[on_air.from][node]).sum()
     }
 
     fn is_loud(&self, node: NodeId) -> bool {
@@ -163,7 +193,7 @@ impl Field {
     /// What disturbs a frame at a node: noise, and the other frames on the air.
     fn disturbance(&self, node: NodeId, OnAir { frame, number, .. }: &OnAir) -> Units {
         let others = self.on_air.iter().filter(|on_air| on_air.number != *number);
-        let powers = others.map(|on_air| self.powers[on_air.frame.from][node]);
+        let powers = others.map(|on_air| self.powers[on_air.from][node]);
         self.noise(frame)
             + if self.has(Flaw::OneInterferer) { powers.max().unwrap_or(0) } else { powers.sum() }
     }
@@ -172,25 +202,29 @@ impl Field {
         self.keys.noise(mode_of(frame), self.flaw)
     }
 
-    /// The packets that frames which end now bring upper layers.
-    fn end_frames(&mut self) -> Vec<Packet> {
-        let now = self.cell.now;
+    /// The packets that frames which end now bring upper layers, and in which BSS.
+    fn end_frames(&mut self) -> Vec<(usize, Packet)> {
+        let now = self.now();
         let mut ended: Vec<OnAir> = self.on_air.extract_if(.., |on_air| on_air.ends_at == now).collect();
         if ended.is_empty() {
             return vec![];
         }
-        ended.sort_by_key(|on_air| on_air.frame.from);
-        for OnAir { frame, .. } in &ended {
-            self.receivers[frame.from].sends = false;
-            self.cell.nodes[frame.from].has_sent_in_field(frame);
+        ended.sort_by_key(|on_air| on_air.from);
+        for OnAir { frame, from, .. } in &ended {
+            self.receivers[*from].sends = false;
+            self.node(*from).has_sent_in_field(frame);
         }
-        let delivered: Vec<Packet> = ended.iter().flat_map(|ended| self.end_frame(ended)).collect();
+        let mut delivered = Vec::new();
+        for ended in &ended {
+            let bss = self.homes[ended.from].0;
+            delivered.extend(self.end_frame(ended).into_iter().map(|packet| (bss, packet)));
+        }
         for node in 0..self.receivers.len() {
             self.judge(node);
         }
         for node in 0..self.receivers.len() {
-            if let Some(frame) = self.cell.nodes[node].take_continuation() {
-                self.begin(&frame);
+            if let Some(frame) = self.node(node).take_continuation() {
+                self.begin(node, &frame);
             }
         }
         delivered
@@ -198,26 +232,28 @@ impl Field {
 
     /// All who are locked to a frame learn that it has ended; the packets that it brought an upper layer.
     fn end_frame(&mut self, ended: &OnAir) -> Vec<Packet> {
-        let OnAir { frame, number, exchange, .. } = ended;
-        let (mut delivered, mut is_answered) = (Vec::new(), false);
+        let OnAir { frame, to, number, exchange, .. } = ended;
+        let (mut delivered, mut is_answered, step_ns) = (Vec::new(), false, self.step_ns());
         for node in 0..self.receivers.len() {
             let receiver = &mut self.receivers[node];
             let Some(lock) = receiver.lock.take_if(|lock| lock.number == *number) else { continue };
-            let spoilt = spoilt_mpdus(&lock, ended, &self.cell.rules, self.flaw);
-            let is_all = self.flaw == Some(Flaw::NavNeedsAll) && node != frame.to;
+            let spoilt = spoilt_mpdus(&lock, ended, step_ns, self.flaw);
+            let is_all = self.flaw == Some(Flaw::NavNeedsAll) && node != *to;
             let lost =
                 if is_all { spoilt.contains(&true) } else { !spoilt.is_empty() && !spoilt.contains(&false) };
             let is_decoded = lock.is_intact && !lost;
-            receiver.heard = Some(is_decoded);
+            let is_others = self.homes[node].0 != self.homes[*to].0;
+            let no_eifs = is_others && self.flaw == Some(Flaw::EifsOfOwnBss);
+            receiver.heard = Some(is_decoded || no_eifs);
             receiver.had_locked = Some(is_decoded);
-            if frame.kind.is_answer() && node == frame.to {
-                self.exchanges[*exchange].last = self.cell.now;
+            if frame.kind.is_answer() && node == *to {
+                self.exchanges[*exchange].last = self.now();
             }
             if is_decoded {
-                let (answers, packets) = self.decode(node, frame, *exchange, spoilt);
+                let (answers, packets) = self.decode(node, ended, spoilt);
                 is_answered |= answers;
                 delivered.extend(packets);
-            } else if frame.kind.is_answer() && node == frame.to && !self.has(Flaw::WaitsOn) {
+            } else if frame.kind.is_answer() && node == *to && !self.has(Flaw::WaitsOn) {
                 self.fail(node);
             }
         }
@@ -226,22 +262,18 @@ impl Field {
     }
 
     /// A node has decoded a frame: whether it answers it, and what it hands to its upper layer.
-    fn decode(
-        &mut self,
-        id: NodeId,
-        frame: &Frame,
-        exchange: usize,
-        spoilt: Vec<bool>,
-    ) -> (bool, Vec<Packet>) {
-        let now = self.cell.now;
-        if id != frame.to {
-            if !self.has(Flaw::NoNav) {
+    fn decode(&mut self, id: NodeId, ended: &OnAir, spoilt: Vec<bool>) -> (bool, Vec<Packet>) {
+        let &OnAir { ref frame, to, exchange, .. } = ended;
+        let now = self.now();
+        if id != to {
+            let is_others = self.homes[id].0 != self.homes[to].0;
+            if !(self.has(Flaw::NoNav) || is_others && self.has(Flaw::NavOfOwnBss)) {
                 let end = Some(now + u64::from(frame.duration_field));
                 let shrinks = self.has(Flaw::NavShrinks);
                 let nav = &mut self.receivers[id].nav;
                 *nav = if shrinks { end } else { (*nav).max(end) };
                 let left = nav.map_or(0, |end| end.saturating_sub(now));
-                self.cell.nodes[id].set_nav(left as u32);
+                self.node(id).set_nav(left as u32);
             }
             return (false, vec![]);
         }
@@ -253,7 +285,7 @@ impl Field {
         if frame.kind.is_response() {
             self.note_acknowledged(id, &frame.content);
         }
-        let heard = self.cell.nodes[id].hear_in_field(frame, spoilt);
+        let heard = self.node(id).hear_in_field(frame, spoilt);
         match frame.kind {
             Kind::Cts => self.exchanges[exchange].has_sent_data = true,
             Kind::Data | Kind::Request => {
@@ -262,12 +294,13 @@ impl Field {
             Kind::Ack | Kind::BlockAck => self.note_outcome(id, Outcome::Acknowledged, now),
             _ => {}
         }
-        self.cell.note_queue_size();
+        let bss = self.homes[id].0;
+        self.cells[bss].note_queue_size();
         let Heard::Receives { decoded, passed_on } = heard else {
             return (!frame.kind.is_response(), vec![]);
         };
         if self.exchanges[exchange].has_agreement {
-            let sent = &mut self.cell.record.transmissions[self.exchanges[exchange].attempt].mpdus;
+            let sent = &mut self.cells[bss].record.transmissions[self.exchanges[exchange].attempt].mpdus;
             sent.iter_mut().zip(decoded).for_each(|(mpdu, decoded)| mpdu.decoded = Some(decoded));
         }
         (true, passed_on)
@@ -277,7 +310,7 @@ impl Field {
     fn note_acknowledged(&mut self, sender: NodeId, response: &Content) {
         let Some(exchange) = self.current[sender].map(|exchange| &self.exchanges[exchange]) else { return };
         if exchange.has_agreement {
-            for mpdu in &mut self.cell.record.transmissions[exchange.attempt].mpdus {
+            for mpdu in &mut self.cells[exchange.bss].record.transmissions[exchange.attempt].mpdus {
                 mpdu.acknowledged = Some(match response {
                     Content::Decoded(all) => all.iter().any(|&seq| cell::on_air(seq) == mpdu.seq),
                     _ => true,
@@ -289,13 +322,14 @@ impl Field {
     /// The sender of an exchange knows its outcome.
     fn note_outcome(&mut self, sender: NodeId, outcome: Outcome, ended: u64) {
         let Some(exchange) = self.current[sender].take() else { return };
-        let Exchange { attempt, has_agreement, .. } = self.exchanges[exchange];
+        let Exchange { bss, attempt, has_agreement, .. } = self.exchanges[exchange];
+        let record = &mut self.cells[bss].record;
         if !has_agreement {
-            let attempt = &mut self.cell.record.attempts[attempt];
+            let attempt = &mut record.attempts[attempt];
             (attempt.outcome, attempt.ended) = (Some(outcome), Some(ended));
             return;
         }
-        let transmission = &mut self.cell.record.transmissions[attempt];
+        let transmission = &mut record.transmissions[attempt];
         (transmission.outcome, transmission.ended) = (Some(outcome), Some(ended));
         if outcome != Outcome::Acknowledged {
             for mpdu in &mut transmission.mpdus {
@@ -317,23 +351,23 @@ impl Field {
             self.note_outcome(node, outcome, ended);
             self.exchanges[exchange].is_on_air &= !self.has(Flaw::OverAtTimeout);
             match self.has(Flaw::TimeoutOfOne) {
-                true => self.cell.nodes[node].stop_waiting_alone(),
-                false => self.cell.nodes[node].stop_waiting(),
+                true => self.node(node).stop_waiting_alone(),
+                false => self.node(node).stop_waiting(),
             }
         }
     }
 
     fn time_out(&mut self) {
         for node in 0..self.receivers.len() {
-            if !self.cell.nodes[node].has_waited() {
+            if !self.node(node).has_waited() {
                 continue;
             }
             let number = self.receivers[node].lock.as_ref().map(|lock| lock.number);
             let is_answer = |on_air: &&OnAir| {
-                Some(on_air.number) == number && on_air.frame.to == node && on_air.frame.kind.is_answer()
+                Some(on_air.number) == number && on_air.to == node && on_air.frame.kind.is_answer()
             };
             if self.on_air.iter().any(|on_air| is_answer(&on_air)) && !self.has(Flaw::TimeoutInResponse) {
-                self.cell.nodes[node].waits_on();
+                self.node(node).waits_on();
             } else {
                 self.fail(node);
             }
@@ -341,30 +375,31 @@ impl Field {
     }
 
     fn start_frames(&mut self) {
-        let nodes = 0..self.cell.nodes.len();
+        let nodes = 0..self.receivers.len();
         if self.has(Flaw::TxopWaits) {
             nodes.clone().for_each(|id| self.put_off_txop(id));
         }
-        let starting: Vec<NodeId> = nodes.filter(|&id| self.cell.nodes[id].decide()).collect();
+        let starting: Vec<NodeId> = nodes.filter(|&id| self.node(id).decide()).collect();
         if starting.is_empty() {
             return;
         }
         let first = self.frames;
         for &id in &starting {
-            let frame = self.cell.nodes[id].start();
+            let frame = self.node(id).start();
             if frame.opens_exchange {
-                self.begin(&frame);
+                self.begin(id, &frame);
             }
-            let sender = if frame.kind.is_answer() { frame.to } else { frame.from };
+            let to = self.of_bss(id, frame.to);
+            let sender = if frame.kind.is_answer() { to } else { id };
             let exchange = self.current[sender].expect("a frame belongs to an exchange");
-            let ends_at = self.cell.now + u64::from(frame.length);
+            let ends_at = self.now() + u64::from(frame.length);
             if sender == id {
                 self.exchanges[exchange].last = ends_at;
                 self.exchanges[exchange].is_on_air = true;
             }
             let symbols_ns = self.symbols_ns(&frame);
-            let (number, began_at) = (self.frames, self.cell.now);
-            self.on_air.push(OnAir { frame, ends_at, number, exchange, began_at, symbols_ns });
+            let (number, began_at) = (self.frames, self.now());
+            self.on_air.push(OnAir { frame, from: id, to, ends_at, number, exchange, began_at, symbols_ns });
             self.frames += 1;
         }
         for &id in &starting {
@@ -385,7 +420,7 @@ impl Field {
     fn symbols_ns(&self, frame: &Frame) -> Vec<[u64; 2]> {
         match (&frame.content, mode_of(frame)) {
             (Content::Mpdus(mpdus), Some(mode)) => {
-                let rules = &self.cell.rules;
+                let rules = &self.cells[0].rules;
                 let bytes: Vec<u32> = mpdus.iter().map(|mpdu| rules.bytes_with(&mpdu.ip_bytes())).collect();
                 rules.mpdu_symbols_ns(&bytes, mode)
             }
@@ -401,9 +436,9 @@ impl Field {
         let has = |flaw| self.flaw == Some(flaw);
         let mode = mode_of(&locked.frame).filter(|_| !has(Flaw::OneMcsThreshold));
         let disturbance = self.disturbance(node, locked);
-        let clears = |db| is_at_least(db, self.powers[locked.frame.from][node], disturbance);
+        let clears = |db| is_at_least(db, self.powers[locked.from][node], disturbance);
         let is_low = !clears(threshold_of(mode, 60));
-        let passed_ns = self.step_ns() * (self.cell.now - locked.began_at);
+        let passed_ns = self.step_ns() * (self.now() - locked.began_at);
         let is_lost = passed_ns < header_ends_ns && !clears(PREAMBLE_DB) && !has(Flaw::NoPhyHeader);
         if let Some(lock) = &mut self.receivers[node].lock {
             lock.is_low.push(is_low);
@@ -412,53 +447,60 @@ impl Field {
     }
 
     fn step_ns(&self) -> u64 {
-        1_000 / u64::from(self.cell.rules.steps)
+        1_000 / u64::from(self.cells[0].rules.steps)
     }
 
     /// The next frame of a TXOP, if it is due, waits while the medium is physically busy.
     fn put_off_txop(&mut self, id: NodeId) {
         let follows = self.current[id].is_some_and(|exchange| self.exchanges[exchange].follows);
-        if follows && self.cell.nodes[id].owes_now() && self.receivers[id].is_busy {
-            self.cell.nodes[id].puts_off();
+        if follows && self.node(id).owes_now() && self.receivers[id].is_busy {
+            self.node(id).puts_off();
         }
     }
 
-    /// Counts the exchanges that have begun at this instant.
-    fn count_begun(&mut self) {
+    /// Counts the exchanges of a BSS that have begun at this instant.
+    fn count_begun(&mut self, bss: usize) {
         let one_txop = self.has(Flaw::TxopIsOneExchange);
-        let live = || self.live.iter().map(|&exchange| &self.exchanges[exchange]);
-        let is_new =
-            |exchange: &&Exchange| exchange.began == self.cell.now && !(exchange.follows && one_txop);
+        let all = || self.live.iter().map(|&exchange| &self.exchanges[exchange]);
+        let live = || all().filter(|exchange| exchange.bss == bss);
+        let is_new = |exchange: &&Exchange| exchange.began == self.now() && !(exchange.follows && one_txop);
         let begun = live().filter(is_new).count() as u64;
         if begun > 0 {
-            let all = live().filter(|exchange| exchange.is_on_air).count();
-            self.cell.record.exchanges += if self.has(Flaw::CountsEach) { begun } else { 1 };
-            self.cell.record.collisions += u64::from(all > 1);
+            let seen =
+                if self.has(Flaw::OverlapsWithOthers) { all().collect() } else { live().collect::<Vec<_>>() };
+            let on_air = seen.iter().filter(|exchange| exchange.is_on_air).count();
+            let each = self.has(Flaw::CountsEach);
+            let record = &mut self.cells[bss].record;
+            record.exchanges += if each { begun } else { 1 };
+            record.collisions += u64::from(on_air > 1);
         }
     }
 
     /// The exchange of a node that has won access, or continues its TXOP.
-    fn begin(&mut self, frame: &Frame) {
+    fn begin(&mut self, node: NodeId, frame: &Frame) {
         let has_agreement = !matches!(frame.content, Content::Single { .. });
-        self.current[frame.from] = Some(self.exchanges.len());
+        let (bss, now) = (self.homes[node].0, self.now());
+        let record = &self.cells[bss].record;
+        self.current[node] = Some(self.exchanges.len());
         self.live.push(self.exchanges.len());
         self.exchanges.push(Exchange {
+            bss,
             sender: frame.from,
             receiver: frame.to,
             attempt: match has_agreement {
-                true => self.cell.record.transmissions.len(),
-                false => self.cell.record.attempts.len(),
+                true => record.transmissions.len(),
+                false => record.attempts.len(),
             },
             has_agreement,
-            began: self.cell.now,
+            began: now,
             follows: !frame.opens_exchange,
             is_on_air: frame.opens_exchange || !self.has(Flaw::TxopFollowsLate),
             overlaps: false,
             has_sent_data: matches!(frame.kind, Kind::Data | Kind::Request),
             ack_ends: None,
-            last: self.cell.now,
+            last: now,
         });
-        self.cell.note_attempt(frame);
+        self.cells[bss].note_attempt(frame);
     }
 
     /// Locks to one of the frames from `first` on, which have just started, if it can be detected.
@@ -471,7 +513,7 @@ impl Field {
         if held.is_some() && !takes_over {
             return;
         }
-        let power = |on_air: &OnAir| self.powers[on_air.frame.from][node];
+        let power = |on_air: &OnAir| self.powers[on_air.from][node];
         let weakest = match self.on_air.iter().find(|on_air| Some(on_air.number) == held) {
             Some(on_air) => power(on_air) + 1,
             None if self.has(Flaw::DetectsAll) => 1,
@@ -484,9 +526,13 @@ impl Field {
                 self.noise(&on_air.frame) + earlier.map(power).sum::<Units>()
             }
         };
+        let is_ignored =
+            |on_air: &OnAir| self.has(Flaw::LocksToOwnBss) && self.homes[on_air.from].0 != self.homes[node].0;
         let is_detected = |on_air: &&OnAir| {
             let db = if self.has(Flaw::DetectsNoise) { -40.0 } else { PREAMBLE_DB };
-            power(on_air) >= weakest && is_at_least(db, power(on_air), of_earlier(on_air))
+            !is_ignored(on_air)
+                && power(on_air) >= weakest
+                && is_at_least(db, power(on_air), of_earlier(on_air))
         };
         let new = self.on_air.iter().filter(|on_air| on_air.number >= first);
         let strongest = new.filter(is_detected).max_by_key(|on_air| power(on_air));
@@ -505,7 +551,7 @@ impl Field {
             let survives = !locked.symbols_ns.is_empty()
                 || is_at_least(
                     threshold_of(mode_of(frame), rate),
-                    self.powers[frame.from][node],
+                    self.powers[locked.from][node],
                     self.disturbance(node, locked),
                 );
             if let Some(lock) = &mut self.receivers[node].lock {
@@ -527,7 +573,7 @@ impl Field {
             receiver.is_busy = true;
             (receiver.has_sent, receiver.was_loud, receiver.had_locked) = (false, false, None);
             let uncounted = self.flaw == Some(Flaw::BoundaryUncounted);
-            self.cell.nodes[node].becomes_busy(transmits, uncounted);
+            self.node(node).becomes_busy(transmits, uncounted);
         }
     }
 
@@ -549,27 +595,37 @@ impl Field {
             None => energy_counts && receiver.was_loud,
         };
         let eifs = waits && (!receiver.has_sent || senders_too);
-        self.cell.nodes[node].becomes_idle(eifs);
+        self.node(node).becomes_idle(eifs);
         if self.has(Flaw::DifsForAll) {
-            self.cell.nodes[node].wait_difs();
+            self.node(node).wait_difs();
         }
     }
 
     fn account(&mut self) {
-        let alone_again = self.has(Flaw::AloneAgain);
-        let airtime = &mut self.cell.record.airtime;
         self.live.retain(|&exchange| self.exchanges[exchange].is_on_air);
-        match self.live[..] {
+        for bss in 0..self.cells.len() {
+            let is_of = |&exchange: &usize| self.exchanges[exchange].bss == bss;
+            let live: Vec<usize> = self.live.iter().copied().filter(is_of).collect();
+            self.account_of(bss, &live);
+        }
+    }
+
+    /// The same for one BSS, whose exchanges `live` are on the air.
+    fn account_of(&mut self, bss: usize, live: &[usize]) {
+        let alone_again = self.has(Flaw::AloneAgain);
+        let meets_others = self.has(Flaw::OverlapsWithOthers) && self.live.len() > live.len();
+        let airtime = &mut self.cells[bss].record.airtime;
+        match *live {
             [] => airtime.idle += 1,
-            [one] if !self.exchanges[one].overlaps || alone_again => {
+            [one] if !meets_others && (!self.exchanges[one].overlaps || alone_again) => {
                 let Exchange { sender, receiver, .. } = self.exchanges[one];
                 let of_station = if receiver == 0 { &mut airtime.up } else { &mut airtime.down };
                 of_station[sender.max(receiver) - 1] += 1;
             }
             _ => {
                 airtime.collisions += 1;
-                let overlap = self.live.len() > 1;
-                self.live.iter().for_each(|&exchange| self.exchanges[exchange].overlaps |= overlap);
+                let overlap = live.len() > 1 || meets_others;
+                live.iter().for_each(|&exchange| self.exchanges[exchange].overlaps |= overlap);
             }
         }
     }
@@ -581,8 +637,7 @@ fn mode_of(frame: &Frame) -> Option<Mode> {
 }
 
 /// Which MPDUs of a frame that has ended a node cannot decode; none, if the frame is received as a whole.
-fn spoilt_mpdus(lock: &Lock, ended: &OnAir, rules: &Rules, flaw: Option<Flaw>) -> Vec<bool> {
-    let step_ns = 1_000 / u64::from(rules.steps);
+fn spoilt_mpdus(lock: &Lock, ended: &OnAir, step_ns: u64, flaw: Option<Flaw>) -> Vec<bool> {
     let mut before = 0;
     let is_spoilt = |&[first_ns, end_ns]: &[u64; 2]| {
         let first_ns = if flaw == Some(Flaw::NoSharedSymbols) { first_ns.max(before) } else { first_ns };

@@ -83,6 +83,15 @@ crate::oracle::flaw::flaws! {
     CountsEach,
     /// An exchange is over at the timeout of its sender.
     OverAtTimeout,
+    // Several BSSs.
+    /// Exchanges of another BSS overlap those of a BSS.
+    OverlapsWithOthers,
+    /// A frame of another BSS sets no NAV.
+    NavOfOwnBss,
+    /// A frame of another BSS that is not decoded causes no EIFS.
+    EifsOfOwnBss,
+    /// Only frames of its BSS lock a node.
+    LocksToOwnBss,
 }
 
 impl Flaw {
@@ -91,6 +100,12 @@ impl Flaw {
         use Flaw::*;
         let of_mpdus = matches!(self, NoPhyHeader | OneSpoilsAll | NoSharedSymbols | NavNeedsAll);
         of_mpdus || matches!(self, OneMcsThreshold | NoiseOf20Mhz)
+    }
+
+    /// Whether it shows only with several BSSs.
+    pub fn is_of_neighbours(self) -> bool {
+        use Flaw::*;
+        matches!(self, OverlapsWithOthers | NavOfOwnBss | EifsOfOwnBss | LocksToOwnBss)
     }
 
     /// Whether it shows only with EDCA.

@@ -9,6 +9,8 @@ use crate::oracle::scenario::{Change, Errors, Modes, Pattern, Scenario, Station,
 use crate::oracle::timing::{Aggregation, Rules, Tenths};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
+use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// 802.11a or 802.11g; two to seven stations that the AP can receive, and that can receive it.
 pub fn field_scenarios() -> impl Strategy<Value = FieldScenario> {
@@ -28,7 +30,7 @@ fn rules() -> impl Strategy<Value = Rules> {
 }
 
 fn scenarios(rules: Rules) -> impl Strategy<Value = FieldScenario> {
-    let keys = (3usize..=8).prop_flat_map(keys);
+    let keys = (3usize..=8).prop_flat_map(|nodes| keys(vec![nodes]));
     let streams = prop::collection::vec(stream(rules), 2..=12);
     let changes = prop_oneof![
         1 => Just(Vec::new()),
@@ -39,7 +41,7 @@ fn scenarios(rules: Rules) -> impl Strategy<Value = FieldScenario> {
     let parts = (any::<u64>(), keys, streams, changes, rates, port, 20_000u64..60_000);
     parts.prop_filter_map("out of reach", move |(seed, keys, streams, changes, rates, port, until)| {
         let rules = Rules { polices: seed.is_multiple_of(3), ..rules };
-        let base = scenario(rules, &keys, streams, changes, &rates)?;
+        let base = scenario(rules, &keys, 0..keys.positions_m.len(), streams, changes, &rates)?;
         let base = Scenario {
             seed,
             port_limit: port.0,
@@ -47,20 +49,22 @@ fn scenarios(rules: Rules) -> impl Strategy<Value = FieldScenario> {
             offered_until: until,
             ..base
         };
-        Some(FieldScenario { base, keys, flaw: None })
+        Some(FieldScenario { base, neighbours: vec![], keys, flaw: None })
     })
 }
 
-/// With rates at which each station and the AP receive each other; none, if a station has none.
+/// With rates at which each station and the AP, which are these nodes, receive each other; none, if a station has none.
 fn scenario(
     rules: Rules,
     keys: &Keys,
+    nodes: Range<NodeId>,
     mut streams: Vec<Stream>,
     changes: Vec<(Trigger, Change)>,
     rates: &[[Index; 2]],
 ) -> Option<Scenario> {
-    let in_reach: Vec<[Vec<Tenths>; 2]> = (1..keys.positions_m.len())
-        .map(|station| [(station, 0), (0, station)].map(|(from, to)| in_reach(keys, from, to, &rules)))
+    let ap = nodes.start;
+    let in_reach: Vec<[Vec<Tenths>; 2]> = (ap + 1..nodes.end)
+        .map(|station| [(station, ap), (ap, station)].map(|(from, to)| in_reach(keys, from, to, &rules)))
         .collect();
     if in_reach.iter().flatten().any(Vec::is_empty) {
         return None;
@@ -131,27 +135,37 @@ fn modern_rules() -> impl Strategy<Value = Rules> {
 
 fn modern_scenarios(rules: Rules) -> impl Strategy<Value = FieldScenario> {
     let modern = rules.modern.expect("rules of such a BSS");
-    let keys = (3usize..=6).prop_flat_map(keys);
+    let keys = (3usize..=6).prop_flat_map(|nodes| keys(vec![nodes]));
     let kinds = prop::collection::vec(modern::kind(rules, modern), 5);
     let streams = prop::collection::vec(stream(rules), 2..=10);
     let port = (prop_oneof![1usize..30, 100usize..500], any::<bool>());
     let parts = (any::<u64>(), keys, kinds, streams, port, 10_000u64..40_000);
-    parts.prop_filter_map("out of reach", move |(seed, keys, kinds, mut streams, port, until)| {
+    parts.prop_filter_map("out of reach", move |(seed, keys, kinds, streams, port, until)| {
         let rules = Rules { polices: seed.is_multiple_of(3), ..rules };
-        let stations = modern_stations(&keys, &kinds, &rules)?;
-        count_from_the_arrival(&mut streams, &stations, &rules);
+        let stations = modern_stations(&keys, 0..keys.positions_m.len(), &kinds, &rules)?;
         let base = Scenario {
             seed,
-            rules,
-            stations,
-            streams,
-            changes: Vec::new(),
             port_limit: port.0,
             limit_counts_in_service: port.1,
             offered_until: until,
+            ..modern_scenario(rules, stations, streams)
         };
-        Some(FieldScenario { base, keys, flaw: None })
+        Some(FieldScenario { base, neighbours: vec![], keys, flaw: None })
     })
+}
+
+fn modern_scenario(rules: Rules, stations: Vec<Station>, mut streams: Vec<Stream>) -> Scenario {
+    count_from_the_arrival(&mut streams, &stations, &rules);
+    Scenario {
+        seed: 0,
+        rules,
+        stations,
+        streams,
+        changes: Vec::new(),
+        port_limit: 1,
+        limit_counts_in_service: false,
+        offered_until: 0,
+    }
 }
 
 /// Stations that are hidden from the first one, and bursts from all of them and to the first, where links aggregate in long
@@ -208,23 +222,74 @@ impl Overlaps {
     }
 }
 
-/// Stations with the highest MCSs, up to those drawn, at which they and the AP receive each other; none, if one has none.
-fn modern_stations(keys: &Keys, kinds: &[modern::Kind], rules: &Rules) -> Option<Vec<Station>> {
+/// Stations with the highest MCSs, up to those drawn, at which they and the AP, which are these nodes, receive each other;
+/// none, if one has none.
+fn modern_stations(
+    keys: &Keys,
+    nodes: Range<NodeId>,
+    kinds: &[modern::Kind],
+    rules: &Rules,
+) -> Option<Vec<Station>> {
+    let ap = nodes.start;
     let station = |(id, kind): (NodeId, &modern::Kind)| {
         let back = |from, to| keys.reaches(to, from, None, rules.lowest_mandatory_rate);
         let mut station = kind.of(Station::clean(60));
         let Some(Modes { up, down }) = station.modes else {
             let reach = |from, to| keys.reaches(from, to, None, 60) && back(from, to);
-            return (reach(id, 0) && reach(0, id)).then_some(station);
+            return (reach(id, ap) && reach(ap, id)).then_some(station);
         };
         let highest = |mode: Mode, from, to| {
             let all = (0..=mode.mcs).rev().map(|mcs| mode.with_mcs(mcs));
             all.into_iter().find(|&mode| keys.reaches(from, to, Some(mode), 60) && back(from, to))
         };
-        station.modes = Some(Modes { up: highest(up, id, 0)?, down: highest(down, 0, id)? });
+        station.modes = Some(Modes { up: highest(up, id, ap)?, down: highest(down, ap, id)? });
         Some(station)
     };
-    (1..keys.positions_m.len()).zip(kinds).map(station).collect()
+    (ap + 1..nodes.end).zip(kinds).map(station).collect()
+}
+
+/// The nodes of BSSs with these numbers of nodes.
+fn ranges(sizes: &[usize]) -> impl Iterator<Item = Range<NodeId>> {
+    let ends = sizes.iter().scan(0, |end, size| {
+        *end += size;
+        Some(*end)
+    });
+    ends.zip(sizes).map(|(end, size)| end - size..end)
+}
+
+/// Two and three BSSs, 4 to 9 nodes in all: 802.11a and 802.11g with DCF or EDCA, and 802.11n to be.
+pub fn neighbour_scenarios() -> impl Strategy<Value = FieldScenario> {
+    let with_edca =
+        rules().prop_flat_map(|rules| edca(rules).prop_map(move |edca| Rules { edca: Some(edca), ..rules }));
+    prop_oneof![rules().boxed(), with_edca.boxed(), modern_rules().boxed()].prop_flat_map(neighbours)
+}
+
+/// What is drawn for a BSS.
+type Drawn = (Vec<modern::Kind>, Vec<Stream>, Vec<[Index; 2]>, usize, bool);
+
+fn neighbours(rules: Rules) -> impl Strategy<Value = FieldScenario> {
+    let sizes = prop_oneof![prop::collection::vec(2usize..=4, 2), prop::collection::vec(2usize..=3, 3)];
+    let kinds = match rules.modern {
+        Some(modern) => prop::collection::vec(modern::kind(rules, modern), 3).boxed(),
+        None => Just(vec![]).boxed(),
+    };
+    let rates = prop::collection::vec(any::<[Index; 2]>(), 3);
+    let bss = (kinds, prop::collection::vec(stream(rules), 1..=6), rates, 1usize..40, any::<bool>());
+    let with_keys = sizes.prop_flat_map(|sizes| (Just(sizes.clone()), keys(sizes)));
+    let parts = (any::<u64>(), with_keys, prop::collection::vec(bss, 3), 10_000u64..40_000);
+    parts.prop_filter_map("out of reach", move |(seed, (sizes, keys), drawn, until)| {
+        let rules = Rules { polices: seed.is_multiple_of(3), ..rules };
+        let bss = |(nodes, (kinds, streams, rates, port_limit, counts)): (_, Drawn)| {
+            let base = match rules.modern {
+                None => scenario(rules, &keys, nodes, streams, vec![], &rates)?,
+                Some(_) => modern_scenario(rules, modern_stations(&keys, nodes, &kinds, &rules)?, streams),
+            };
+            Some(Scenario { seed, port_limit, limit_counts_in_service: counts, offered_until: until, ..base })
+        };
+        let mut bsss = ranges(&sizes).zip(drawn).map(bss).collect::<Option<Vec<_>>>()?;
+        let base = bsss.remove(0);
+        Some(FieldScenario { base, neighbours: bsss, keys: keys.clone(), flaw: None })
+    })
 }
 
 /// Rates at which `to` receives `from`, which receives its responses at the lowest.
@@ -233,7 +298,11 @@ fn in_reach(keys: &Keys, from: NodeId, to: NodeId, rules: &Rules) -> Vec<Tenths>
     rates.filter(|&rate| keys.reaches(from, to, None, rate) && keys.reaches(to, from, None, 60)).collect()
 }
 
-fn keys(nodes: usize) -> impl Strategy<Value = Keys> {
+/// For BSSs with these numbers of nodes.
+fn keys(sizes: Vec<usize>) -> impl Strategy<Value = Keys> {
+    let nodes: usize = sizes.iter().sum();
+    let ap_of: Vec<NodeId> =
+        ranges(&sizes).flat_map(|range| std::iter::repeat_n(range.start, range.len())).collect();
     let pairs = nodes * (nodes - 1) / 2;
     let thresholds = (
         select(vec![-93.6, -90.0, -97.0]),
@@ -267,22 +336,26 @@ fn keys(nodes: usize) -> impl Strategy<Value = Keys> {
                 eifs_after_energy: energy,
                 ..Keys::equal(nodes)
             };
+            let aps = ap_of.iter().copied().collect::<BTreeSet<_>>();
+            let place = |ap: NodeId| Some([3.0 + 7.0 * ap as f64, -1.0]);
             if let Some((places, exponent)) = places {
                 keys.path_loss_exponent = exponent;
                 keys.positions_m = places;
-                keys.positions_m[0] = Some([3.0, -1.0]);
+                aps.iter().for_each(|&ap| keys.positions_m[ap] = place(ap));
                 return keys;
             }
+            aps.iter().skip(1).for_each(|&ap| keys.positions_m[ap] = place(ap));
             let all = (0..nodes).flat_map(|a| (a + 1..nodes).map(move |b| (a, b)));
             for ((a, b), (kind, which, off)) in all.zip(&pairs) {
-                let candidates = match a {
-                    0 if strong => vec![-40.0, -45.0, -50.0, -55.0],
-                    0 => of_links(&keys),
-                    _ => of_others(&keys),
+                let is_link = ap_of[b] == a;
+                let candidates = match is_link {
+                    true if strong => vec![-40.0, -45.0, -50.0, -55.0],
+                    true => of_links(&keys),
+                    false => of_others(&keys, &aps),
                 };
                 let dbm = which.get(&candidates) + off;
                 match kind.index(8) {
-                    0 | 1 if a > 0 && hides => keys.hidden.push((a, b)),
+                    0 | 1 if !is_link && hides => keys.hidden.push((a, b)),
                     2 => {} // `gain_db`
                     _ => keys.gains.push((a, b, (dbm - keys.tx_power_dbm).clamp(-300.0, 0.0))),
                 }
@@ -299,11 +372,11 @@ fn of_links(keys: &Keys) -> Vec<f64> {
     rates.iter().map(|rate| noise + threshold_db(*rate) + 0.1).chain([-70.0, -60.0, -50.0]).collect()
 }
 
-/// Received powers of stations at stations, in dBm, around the thresholds of CCA and those of what the AP sends there.
-fn of_others(keys: &Keys) -> Vec<f64> {
+/// Received powers of stations at stations, in dBm, around the thresholds of CCA and those of what APs send there.
+fn of_others(keys: &Keys, aps: &BTreeSet<NodeId>) -> Vec<f64> {
     let (pd, ed) = (keys.preamble_detection_dbm, keys.energy_detection_dbm);
     let mut all = vec![pd, ed, ed - 3.0, ed - 4.8, pd - 5.0, keys.floor_dbm, -40.0, -55.0];
-    for (_, _, gain) in keys.gains.iter().filter(|(a, ..)| *a == 0) {
+    for (_, _, gain) in keys.gains.iter().filter(|(a, ..)| aps.contains(a)) {
         let signal = keys.tx_power_dbm + gain;
         all.extend([4.0, 7.0, 12.0, 21.0].map(|threshold| signal - threshold));
         all.push(signal - 24.0); // two of them are 21 dB below
