@@ -10,10 +10,11 @@ use oracle::engine::field::FieldEngine;
 use oracle::field::flaw::Flaw;
 use oracle::field::powers::Keys;
 use oracle::field::{FieldScenario, air};
+use oracle::mode::{Generation, Mode};
 use oracle::random::{edca_field_scenarios, field_scenarios, modern_field_scenarios, neighbour_scenarios};
 use oracle::record::{Attempt, Outcome, Record, Transmission};
 use oracle::scenario::{Pattern, Scenario, Station, Stream};
-use oracle::timing::Rules;
+use oracle::timing::{Modern, Rules};
 use oracle::{tell, validating};
 use proptest::strategy::Strategy;
 use std::cell::RefCell;
@@ -173,8 +174,9 @@ fn broken_rules_of_edca_in_the_field_are_noticed() {
 
 #[test]
 fn broken_rules_of_ppdus_in_the_field_are_noticed() {
-    let flaws = Flaw::ALL.iter().copied().filter(|flaw| flaw.is_of_ppdus()).collect();
-    notices(flaws, 2 * usize::from(!validating()), modern_field_scenarios());
+    let mut flaws: Vec<Flaw> = Flaw::ALL.iter().copied().filter(|flaw| flaw.is_of_ppdus()).collect();
+    flaws.retain(|&flaw| flaw != Flaw::NoiseOf20Mhz); // below: in random fields noise alone hardly ever decides
+    notices(flaws, usize::from(!validating()), modern_field_scenarios());
 }
 
 /// Two and three BSSs.
@@ -197,6 +199,49 @@ fn notices(flaws: Vec<Flaw>, enough: usize, scenarios: impl Strategy<Value = Fie
     notices_with(flaws, enough, scenarios, |scenario, flaw| {
         compare(&FieldScenario { flaw: Some(flaw), ..scenario.clone() }).is_err()
     });
+}
+
+/// A frame of 40 MHz from station 1, into which station 2 sends, which does not receive it. Its SINR is 0.3 dB below the
+/// threshold of its MCS; with the noise of 20 MHz it would be 0.3 dB above.
+#[test]
+fn the_noise_of_its_width_decides_about_a_frame() {
+    let modern = Modern {
+        generation: Generation::Ht,
+        band_ghz: 5.0,
+        width_mhz: 40,
+        basic_rates: None,
+        has_dot11b: false,
+    };
+    let rules = Rules { overhead_bytes: 38, modern: Some(modern), ..Rules::dot11a() };
+    let once = |station, first| {
+        let pattern = Pattern::Every { first, gap: 1_000_000, burst: 1 };
+        Stream { station, up: true, ip_bytes: 1500, category: 0, pattern }
+    };
+    let station = |mcs| Station::modern(Mode { width_mhz: 40, ..Mode::ht(mcs) });
+    let scenario = |flaw| FieldScenario {
+        base: Scenario {
+            seed: 1,
+            rules,
+            stations: vec![station(4), station(0)],
+            streams: vec![once(0, 0), once(1, 50)],
+            changes: vec![],
+            port_limit: 10,
+            limit_counts_in_service: false,
+            offered_until: 10_000,
+        },
+        neighbours: vec![],
+        keys: Keys {
+            gains: vec![(0, 1, -84.8), (0, 2, -101.9)],
+            hidden: vec![(1, 2)],
+            preamble_detection_dbm: -92.0,
+            noise_dbm: -93.6,
+            ..Keys::equal(3)
+        },
+        flaw,
+    };
+    let records = compare(&scenario(None)).unwrap_or_else(|report| panic!("{report}"));
+    assert_eq!(records[0].attempts[0].outcome, Some(Outcome::Collided));
+    assert!(compare(&scenario(Some(Flaw::NoiseOf20Mhz))).is_err());
 }
 
 /// Stations 2 and 3 send an RTS at once. The AP decodes neither; station 1, which does not receive station 3, decodes that of
