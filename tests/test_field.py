@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from wifair import Scenario
+from wifair.analysis import explain, explain_groups
 from wifair.errors import ScenarioError
 from wifair.study.traces import Traces
 
@@ -84,6 +85,60 @@ def test_rts_mends_what_hidden_stations_break() -> None:
     together = goodput_mbps(mac=rts)
     assert 0 < goodput_mbps(field=hidden) < 0.25 * together
     assert 0.9 * together < goodput_mbps(field=hidden, mac=rts) < together
+
+
+@pytest.mark.parametrize(
+    ("field", "senses"),
+    [
+        ({}, None),
+        ({"hidden": [["left", "right"]]}, (False, False)),
+        # 20 dBm in all: 0.1 dB above the detection of a preamble, and 0.1 dB below it.
+        ({"gains": [{"between": ["left", "right"], "gain_db": -101.9}]}, None),
+        ({"gains": [{"between": ["left", "right"], "gain_db": -102.1}]}, (False, False)),
+        # Too weak a preamble, but not too little energy.
+        ({"gains": [{"between": ["left", "right"], "gain_db": -90}], "preamble_detection_dbm": -60}, (False, False)),
+        (
+            {
+                "gains": [{"between": ["left", "right"], "gain_db": -90}],
+                "preamble_detection_dbm": -60,
+                "energy_detection_dbm": -75,
+            },
+            None,
+        ),
+    ],
+)
+def test_stations_are_hidden_that_do_not_sense_each_other(field: Table, senses: tuple[bool, bool] | None) -> None:
+    stations = [{"name": name, "rate_mbps": 24.0, "tx_power_dbm": 20.0} for name in ("left", "right")]
+    expected = {} if senses is None else {("left", "right"): senses}
+    assert scenario(field=field, stations=stations).hidden_pairs() == expected
+
+
+def test_a_station_of_less_power_is_hidden_one_way() -> None:
+    stations = [
+        {"name": "loud", "rate_mbps": 24.0, "tx_power_dbm": 20.0},
+        {"name": "soft", "rate_mbps": 24.0, "tx_power_dbm": 10.0},
+    ]
+    gains = [{"between": ["loud", "soft"], "gain_db": -95.0}]
+    flows = [{"name": name, "station": name, "direction": "up"} for name in ("loud", "soft")]
+    run = {"warmup_s": 0.1, "duration_s": 0.5}
+    given = scenario(run=run, field={"gains": gains}, stations=stations, flows=flows)
+    assert given.hidden_pairs() == {("loud", "soft"): (False, True)}
+    results = explain.results_of(given, 1, None, None, None)
+    told = [sentence.text for sentence in explain_groups.lead(results, explain_groups.groups(results))]
+    assert "loud does not sense the frames of soft." in told
+    assert not scenario().hidden_pairs()
+
+
+def test_explain_counts_many_hidden_pairs() -> None:
+    stations = [{"name": name, "rate_mbps": 24.0} for name in ("a", "b", "c", "d", "e")]
+    flows = [{"name": name, "station": name, "direction": "up"} for name in ("a", "b")]
+    hidden = [["a", "b"], ["a", "c"], ["a", "d"], ["d", "e"]]
+    run = {"warmup_s": 0.1, "duration_s": 0.5}
+    results = explain.results_of(
+        scenario(run=run, field={"hidden": hidden}, stations=stations, flows=flows), 1, None, None, None
+    )
+    [told] = explain.of_hidden_stations(results)
+    assert told.text == "4 of 10 pairs of stations do not sense each other's frames; 3 of these pairs contain a."
 
 
 def test_a_groups_name_stands_for_its_stations() -> None:

@@ -53,6 +53,14 @@ fn airtimes(plan_json: &str, ip_bytes: u32, dscp: u8, schemes: &Bound<'_, PyDict
     Ok(found.map_err(|error| plan_error(schemes.py(), &error))?.to_string())
 }
 
+/// Returns, as JSON, the pairs of stations of which at least one does not sense the other.
+#[pyfunction]
+fn hidden_pairs(plan_json: &str, schemes: &Bound<'_, PyDict>) -> PyResult<String> {
+    let plan = plan(plan_json, schemes)?;
+    let found = scheme::guarded(schemes.py(), || wifair_sim::hidden_pairs(&plan))?;
+    Ok(found.map_err(|error| plan_error(schemes.py(), &error))?.to_string())
+}
+
 /// Returns a hash of the trajectory of one replication: equal hashes mean equal runs. Without schemes written in Python, other
 /// threads of the interpreter run meanwhile.
 #[pyfunction]
@@ -189,6 +197,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tables, module)?)?;
     module.add_function(wrap_pyfunction!(canonical, module)?)?;
     module.add_function(wrap_pyfunction!(airtimes, module)?)?;
+    module.add_function(wrap_pyfunction!(hidden_pairs, module)?)?;
     module.add_function(wrap_pyfunction!(fingerprint, module)?)?;
     module.add_function(wrap_pyfunction!(replicate, module)?)?;
     #[cfg(target_os = "linux")]

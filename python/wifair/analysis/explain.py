@@ -41,6 +41,8 @@ LOSSES = {
     "ap_aqm_drop_packets": "dropped by its active queue management",
     "ap_retry_lost_packets": "lost at the retry limit",
 }
+# The largest number of hidden pairs that are named.
+NAMED_PAIRS = 3
 # The share from which a limit is the main one, and the share from which timeouts are mentioned.
 MOST, SOME = 0.5, 0.2
 
@@ -88,7 +90,7 @@ def explain(results: Results) -> list[Sentence]:
     stations = means(results.stations, ["station", "direction"])
     air = stations.group_by("station", maintain_order=True).agg(pl.col("airtime_share").sum())
     waits_ms = wire_waits_ms(results)
-    told = [*of_the_air(results, air), *of_the_wire(waits_ms)]
+    told = [*of_the_air(results, air), *of_hidden_stations(results), *of_the_wire(waits_ms)]
     states = means(results.frames["states"], ["label"]) if "states" in results.frames else None
     plans = {flow["label"]: flow for flow in results.cells[0].scenario.plan()["flows"]}
     wire_ms = float(results.cells[0].scenario.plan()["wire"]["one_way_delay_ms"])
@@ -123,6 +125,38 @@ def of_the_air(results: Results, air: pl.DataFrame) -> list[Sentence]:
     beacons = f", beacons {run['beacon_share']:.1%}" if run["beacons"] else ""
     text = f"The air: {names}{more}; collisions {run['collision_share']:.0%}{beacons}, idle {run['idle_share']:.0%}."
     return [Sentence("", text, counters)]
+
+
+def of_hidden_stations(results: Results) -> list[Sentence]:
+    """Which stations do not sense each other's frames, in a field."""
+    from wifair.scenario.scenario import Scenario
+
+    scenario = results.cells[0].scenario
+    bss = scenario.plan()["bss"]
+    if bss["field"] is None or not isinstance(scenario, Scenario):  # of a store's record the plan alone is known
+        return []
+    hidden, stations = scenario.hidden_pairs(), len(bss["stations"])
+    counters = {"hidden_pairs": float(len(hidden)), "pairs_of_stations": stations * (stations - 1) / 2}
+    if not hidden:
+        return [Sentence("", "All stations sense each other's frames.", counters)]
+    if len(hidden) > NAMED_PAIRS:
+        names = [name for pair in hidden for name in pair]
+        most = max(names, key=names.count)
+        counters |= {f"hidden_pairs of {most}": float(names.count(most))}
+        text = (
+            f"{len(hidden)} of {counters['pairs_of_stations']:.0f} pairs of stations do not sense each other's frames; "
+        )
+        return [Sentence("", f"{text}{names.count(most)} of these pairs contain {most}.", counters)]
+    text = "; ".join(_hidden(pair, senses) for pair, senses in hidden.items())
+    return [Sentence("", f"{text}.", counters)]
+
+
+def _hidden(pair: tuple[str, str], senses: tuple[bool, bool]) -> str:
+    """What two stations do not sense; `senses` as in `Scenario.hidden_pairs`."""
+    if not any(senses):
+        return f"{pair[0]} and {pair[1]} do not sense each other's frames"
+    deaf = senses.index(False)
+    return f"{pair[deaf]} does not sense the frames of {pair[1 - deaf]}"
 
 
 def wire_waits_ms(results: Results) -> dict[str, float]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from wifair.analysis.explain import Sentence, limit_of, means, wire_waits_ms
+from wifair.analysis.explain import Sentence, limit_of, means, of_hidden_stations, wire_waits_ms
 from wifair.results.wire import LONG_WAIT_MS
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _most(values: pl.Series) -> float | None:
 
 
 def lead(results: Results, found: list[Group]) -> list[Sentence]:
-    """At most three sentences: goodput, losses at the AP with window reductions, and airtime or waiting times."""
+    """Goodput, losses at the AP with window reductions, hidden stations in a field, and airtime or waiting times."""
     bulk = [group for group in found if group.application == "bulk" and group.transport == "tcp"]
     told = []
     if bulk:
@@ -122,7 +122,8 @@ def lead(results: Results, found: list[Group]) -> list[Sentence]:
         told.append(_shares(best, worst))
         told.append(_losses(best, worst))
     third = _charged(results, found) or _slow(results) or _queue(results)
-    return [*told, third]
+    hidden = [sentence for sentence in of_hidden_stations(results) if sentence.counters["hidden_pairs"]]
+    return [*told, *hidden, third]
 
 
 def _shares(best: Group, worst: Group) -> Sentence:

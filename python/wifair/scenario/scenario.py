@@ -205,6 +205,19 @@ class Scenario(BaseModel):
         rows = json.loads(_native.airtimes(self.plan_json, ip_bytes, dscp, makers(self.python_schemes)))
         return {(row["station"], row["direction"]): row for row in rows}
 
+    def hidden_pairs(self) -> dict[tuple[str, str], tuple[bool, bool]]:
+        """Pairs of stations of which at least one does not sense the other's frames.
+
+        For each pair: whether the first senses the second, and the second the first.
+        """
+        from wifair import _native
+        from wifair.scheme.python import makers
+
+        if self.plan()["bss"]["field"] is None:
+            return {}
+        pairs = json.loads(_native.hidden_pairs(self.plan_json, makers(self.python_schemes)))
+        return {(pair["stations"][0], pair["stations"][1]): (pair["senses"][0], pair["senses"][1]) for pair in pairs}
+
     def simulated_s(self) -> float:
         """Simulated seconds of one replication, warm-up included."""
         run = self.plan()["run"]

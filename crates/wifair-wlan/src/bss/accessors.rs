@@ -97,6 +97,11 @@ impl Bss {
         self.exchanges.modes.of(station)
     }
 
+    /// Whether the medium is busy at `to` while `from` alone transmits: always, unless the BSS is in a field.
+    pub fn senses(&self, from: Node, to: Node) -> bool {
+        self.exchanges.field.as_deref().is_none_or(|share| share.senses(from.index(), to.index()))
+    }
+
     /// The AP's flow monitor.
     pub fn flows(&self) -> &Flows {
         self.exchanges.nodes.flows()

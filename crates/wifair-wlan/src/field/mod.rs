@@ -168,10 +168,22 @@ impl Field {
         &self.occupancies[bss]
     }
 
+    /// The power with which `from` reaches `to`.
+    fn power(&self, from: usize, to: usize) -> Power {
+        let row = &self.rows[from];
+        row.binary_search_by_key(&to, |&(node, _)| node).map_or(Power::ZERO, |at| row[at].1)
+    }
+
+    /// Whether the medium is physically busy at `to` while `from` alone transmits a control frame.
+    pub(crate) fn senses(&self, from: usize, to: usize) -> bool {
+        let (power, noise) = (self.power(from, to), self.rules.noise(&self.phy.slowest.mode));
+        let is_detected = self.rules.preamble.is_reached(power, noise, Power::ZERO);
+        power >= self.rules.energy_detection || is_detected && power >= self.rules.preamble_detection
+    }
+
     /// Whether `from` reaches `to` with a data frame in `mode` while no other node transmits.
     pub(crate) fn reaches(&self, from: usize, to: usize, mode: &Mode) -> bool {
-        let Ok(at) = self.rows[from].binary_search_by_key(&to, |&(node, _)| node) else { return false };
-        let (_, power) = self.rows[from][at];
+        let power = self.power(from, to);
         let noise = self.rules.noise(mode);
         power >= self.rules.preamble_detection
             && self.rules.preamble.max(SinrThreshold::of_mode(mode)).is_reached(power, noise, Power::ZERO)

@@ -143,6 +143,11 @@ impl FieldShare {
         self.field_mut().take_drawn_late(sender)
     }
 
+    /// As [`Field::senses`].
+    pub(crate) fn senses(&self, from: usize, to: usize) -> bool {
+        self.field().senses(from + self.first, to + self.first)
+    }
+
     /// As [`Field::reaches`].
     pub(crate) fn reaches(&self, from: usize, to: usize, mode: &Mode) -> bool {
         self.field().reaches(from + self.first, to + self.first, mode)
