@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import typer
 from conftest import ROOT, Cli
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wifair import gallery
 from wifair.cli.app import app
 from wifair.cli.schemes_of_files import schemes, split
 from wifair.cli.tables import columns, lines, paragraph
@@ -46,6 +48,7 @@ def test_no_command_cuts_a_word_or_number(
 ) -> None:
     for name in ("scenarios", "examples"):
         (tmp_path / name).symlink_to(ROOT / name)
+    shutil.copy(gallery.file_of("near-and-far"), tmp_path / "mine.toml")  # the scenario that `wifair import` writes
     monkeypatch.chdir(tmp_path)
     if words[0] in ("run", "compare", "explain"):
         words = [*words, "--store", "store"]
