@@ -131,7 +131,7 @@ def test_a_station_of_less_power_is_hidden_one_way() -> None:
 
 def test_explain_counts_many_hidden_pairs() -> None:
     stations = [{"name": name, "rate_mbps": 24.0} for name in ("a", "b", "c", "d", "e")]
-    flows = [{"name": name, "station": name, "direction": "up"} for name in ("a", "b")]
+    flows = [{"name": name, "station": name, "direction": "up"} for name in ("a", "b", "c", "d", "e")]
     hidden = [["a", "b"], ["a", "c"], ["a", "d"], ["d", "e"]]
     run = {"warmup_s": 0.1, "duration_s": 0.5}
     results = explain.results_of(
