@@ -12,8 +12,8 @@
 //!
 //! Interpretations:
 //! - `target_ms`: the 20 ms of `mac80211` are a standing queue where few flows share a slow link. 12 ms is the airtime that
-//!   Linux lets a station have below the scheme (the upper limit of AQL): above it nothing more need be queued. With 10 ms, ten
-//!   downloads over a long path lose more goodput than matters (docs/air-share.md).
+//!   Linux lets a station have below the scheme (the upper limit of AQL). With 10 ms, ten downloads over a long path lose
+//!   more goodput than matters (docs/air-share.md).
 //! - `debt_ms`, `memory_ms`: a debt fades, so a steady overuse by `debt_ms` / `memory_ms`, 4 % of the air, is acceptable. Under
 //!   DCF a stricter bound costs goodput (docs/air-share.md). Debts are compared as they were before the received frame, so the
 //!   longest frame alone (12 ms at 1 Mbps) is no overuse.
