@@ -18,6 +18,7 @@ from wifair.errors import InputError
 from wifair.everything.senders import GALLERYS, OWN, PAPERS, TODAYS, TODAYS_ON_AX, Senders
 from wifair.keys import nearest
 from wifair.scenario.scenario import Scenario
+from wifair.study.job import Cell
 
 FULL, QUICK = "full", "quick"
 
@@ -55,6 +56,14 @@ class Staged(Protocol):
         ...
 
 
+@cache
+def _grid(paper: str, figure: str, form: str) -> list[Cell]:
+    """The cells of a paper's figure. Figures have up to a hundred, of which several settings take one each."""
+    study = import_module(f"wifair.papers.{paper.replace('-', '_')}").STUDY
+    grid: list[Cell] = study.cells(study.forms[form], figure)
+    return grid
+
+
 @dataclass(frozen=True)
 class PaperCell:
     """A cell of a paper's study: of `figure`, at the coordinates `keys`. `quick` has the settings of the quick form."""
@@ -75,9 +84,7 @@ class PaperCell:
 
     def scenario(self, form: str) -> Scenario:
         """The cell under tail drop, without recording for figures."""
-        study = import_module(f"wifair.papers.{self.paper.replace('-', '_')}").STUDY
-        grid = study.cells(study.forms[form], self.figure)
-        [cell] = [cell for cell in grid if self.keys.items() <= cell.keys.items()]
+        [cell] = [cell for cell in _grid(self.paper, self.figure, form) if self.keys.items() <= cell.keys.items()]
         quiet = {"run.sample_interval_s": None, "run.record_transfers": False, "title": self.title}
         found: Scenario = cell.scenario.override({**quiet, **(self.quick if form == QUICK else {})})
         return found

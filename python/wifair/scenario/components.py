@@ -59,12 +59,13 @@ def default_name(node: Node) -> str | None:
     return default.get("name") if isinstance(default, Mapping) else None
 
 
+@cache
 def plan_node(*keys: str) -> Node:
     """The schema of the plan's key at the given path; `"[]"` steps into the entries of a list."""
-    node = resolved(engine_schema()["plan"])
-    for key in keys:
-        node = resolved(node["items"] if key == "[]" else node["properties"][key])
-    return node
+    if not keys:
+        return resolved(engine_schema()["plan"])
+    above = plan_node(*keys[:-1])
+    return resolved(above["items"] if keys[-1] == "[]" else above["properties"][keys[-1]])
 
 
 def resolved(node: Node, root: Node | None = None) -> Node:
