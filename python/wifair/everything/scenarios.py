@@ -86,8 +86,8 @@ class PaperCell:
         """The cell under tail drop, without recording for figures."""
         [cell] = [cell for cell in _grid(self.paper, self.figure, form) if self.keys.items() <= cell.keys.items()]
         quiet = {"run.sample_interval_s": None, "run.record_transfers": False, "title": self.title}
-        found: Scenario = cell.scenario.override({**quiet, **(self.quick if form == QUICK else {})})
-        return found
+        assert isinstance(cell.scenario, Scenario)
+        return cell.scenario.override({**quiet, **(self.quick if form == QUICK else {})})
 
 
 # Today's scenarios have no warm-up, because initial waits count. In one minute they carry more packets than a paper's cell in
