@@ -15,6 +15,7 @@ from wifair.everything.contenders import REFERENCE
 from wifair.papers import find
 from wifair.papers.claims import Verdict
 from wifair.scenario.components import components
+from wifair.shipping.access import ACCESSES, name
 from wifair.shipping.claims import CLAIMS
 from wifair.shipping.counts import Count
 from wifair.shipping.frozen import FROZEN, Frozen
@@ -25,6 +26,7 @@ from wifair.shipping.parts import (
     INGREDIENTS,
     PARAMETERS,
     SCHEME,
+    access_part,
     condition_part,
     population_part,
     scaled,
@@ -74,6 +76,21 @@ def test_the_settings_have_every_variant_and_conditions_only_where_they_can_be()
         assert not ids & {setting.id for setting in made}
         ids |= {setting.id for setting in made}
         assert {name for setting in made for name in setting.cells} == {REFERENCE, SCHEME}
+
+
+def test_an_access_changes_what_hostapd_sets_and_nothing_else() -> None:
+    settings = access_part("quick", None).contest.settings
+    assert {setting.plan["bss"]["phy"]["name"] for setting in settings} > {"802.11ax"}
+    for setting in settings:
+        plain = setting.cells[SCHEME].scenario.plan()
+        for access in ACCESSES:
+            plan = setting.cells[name(SCHEME, access)].scenario.plan()
+            edca, own = plan["bss"]["mac"]["edca"], plain["bss"]["mac"]["edca"]
+            for key, value in access.keys.items():
+                side, _, parameter = key.removeprefix("mac.edca.").split(".")
+                assert edca[side]["best_effort"][parameter] == value
+                edca[side]["best_effort"][parameter] = own[side]["best_effort"][parameter]
+            assert plan == plain
 
 
 def test_a_population_has_every_kind() -> None:

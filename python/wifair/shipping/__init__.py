@@ -1,6 +1,7 @@
 """Study: is `air-share` the scheme to ship? Our own, in the form of a paper's.
 
     parts.py     the settings: those of `wifair compare --all`, with other parameters, hardware and hosts, and two populations
+    access.py    the access to the air, as hostapd sets it, with and without the scheme
     counts.py    claims on the number of settings with a standing against `mac80211`, and how they are judged
     claims.py    the claims
     figures.py   the figure and the tables

@@ -15,8 +15,10 @@ from wifair.analysis.sweep import label
 from wifair.everything.contenders import REFERENCE
 from wifair.everything.contest import Judged
 from wifair.everything.verdict import Standing
+from wifair.shipping.access import ACCESSES, name
 from wifair.shipping.counts import Count, CountClaim, Outcomes
 from wifair.shipping.parts import (
+    ACCESS,
     AS_THEY_ARE,
     FACTORS,
     HARDWARE,
@@ -57,9 +59,9 @@ def _count(
     return Count(sum(s in among for s in found), found.count(Standing.OPEN), len(found), least, most)
 
 
-def _earns(variant: str, outcomes: Outcomes) -> Count:
-    """The number of settings in which a variant of the scheme is worse than it, less those in which it is better."""
-    found = standings(AS_THEY_ARE.id, variant, outcomes, SCHEME)
+def _earns(part: str, variant: str, outcomes: Outcomes) -> Count:
+    """The number of settings in which a variant is worse than the scheme, less those in which it is better."""
+    found = standings(part, variant, outcomes, SCHEME)
     return Count(found.count(Standing.WORSE) - found.count(Standing.BETTER), 0, len(found), least=1)
 
 
@@ -125,7 +127,7 @@ def _of_ingredients() -> list[CountClaim]:
             AS_THEY_ARE.id,
             f"The scheme needs {ingredient}.",
             "better than without it in more settings than worse",
-            partial(_earns, label(without(ingredient))),
+            partial(_earns, AS_THEY_ARE.id, label(without(ingredient))),
         )
         for ingredient in INGREDIENTS
     ]
@@ -164,6 +166,29 @@ def _of_conditions() -> list[CountClaim]:
     ]
 
 
+def _of_accesses() -> list[CountClaim]:
+    return [
+        claim
+        for access in ACCESSES
+        for claim in (
+            _claim(
+                f"beyond-{access.id}",
+                ACCESS.id,
+                f"`{REFERENCE}` with {access.title} does not do what the scheme does.",
+                "the scheme is better in more settings than worse",
+                partial(_earns, ACCESS.id, name(REFERENCE, access)),
+            ),
+            _claim(
+                f"worse-{access.id}",
+                ACCESS.id,
+                f"With {access.title} the scheme is not worse than `{REFERENCE}` without.",
+                "worse in none",
+                partial(_count, ACCESS.id, name(SCHEME, access), (Standing.WORSE, Standing.UNFINISHED), most=0),
+            ),
+        )
+    ]
+
+
 def _of_populations() -> list[CountClaim]:
     return [
         claim
@@ -199,5 +224,6 @@ CLAIMS: Sequence[CountClaim] = (
     *_of_ingredients(),
     *_of_parameters(),
     *_of_conditions(),
+    *_of_accesses(),
     *_of_populations(),
 )

@@ -11,9 +11,11 @@ from wifair.everything.contenders import REFERENCE
 from wifair.everything.shares import WORDS
 from wifair.everything.verdict import Standing
 from wifair.markdown import table
+from wifair.shipping.access import ACCESSES, name
 from wifair.shipping.claims import FINAL, LOOKED_AT, POPULATIONS, median_gains, standings
 from wifair.shipping.counts import Outcomes
 from wifair.shipping.parts import (
+    ACCESS,
     AS_THEY_ARE,
     FACTORS,
     HARDWARE,
@@ -33,6 +35,7 @@ CONDITIONS = tuple(condition.id for condition in (*HARDWARE, *HOSTS))
 PARTS: Mapping[str, Sequence[str]] = {
     "settings": (AS_THEY_ARE.id,),
     "conditions": CONDITIONS,
+    "access": (ACCESS.id,),
     "populations": (LOOKED_AT, FINAL),
 }
 FIGURES = tuple(PARTS)
@@ -62,9 +65,12 @@ def rows(outcomes: Outcomes, figure: str) -> list[tuple[str, list[Standing]]]:
     elif figure == "conditions":
         titles = {condition.id: condition.title for condition in (*HARDWARE, *HOSTS)}
         found = [(titles[part], standings(part, SCHEME, outcomes)) for part in CONDITIONS]
+    elif figure == "access":
+        names = [SCHEME, *(name(scheme, access) for access in ACCESSES for scheme in (REFERENCE, SCHEME))]
+        found = [(each, standings(ACCESS.id, each, outcomes)) for each in names]
     else:
         found = [(what, standings(part, SCHEME, outcomes)) for part, what in POPULATIONS.items()]
-    return [(name, each) for name, each in found if each]
+    return [(told, each) for told, each in found if each]
 
 
 def _bars(outcomes: Outcomes, figure: str) -> Figure:

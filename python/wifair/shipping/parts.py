@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from wifair.analysis.sweep import label
 from wifair.errors import InputError
-from wifair.everything.contenders import REFERENCE, contenders, with_defaults
+from wifair.everything.contenders import REFERENCE, Contender, contenders, with_defaults
 from wifair.everything.contest import STAGES, Contest, Setting, setting_of
 from wifair.everything.scenarios import FULL, Own, every
 from wifair.everything.senders import PAPERS, Senders
 from wifair.population import Population
 from wifair.scenario.scenario import Scenario
+from wifair.shipping.access import with_accesses
 
 # The scheme that the study is about, and its parameters.
 SCHEME = "air-share"
@@ -82,6 +82,8 @@ HOSTS = (
     Condition("no-small-queues", "no TCP small queues", {"tcp.small_queue": False}, _todays),
 )
 AS_THEY_ARE = Condition("settings", "the settings of `wifair compare --all`")
+# Settings in which the MAC is EDCA.
+ACCESS = Condition("access", "the access to the air, as hostapd sets it", {}, _todays)
 
 
 @dataclass(frozen=True)
@@ -93,9 +95,8 @@ class Part:
     contest: Contest
 
 
-def _settings(condition: Condition, form: str, schemes: Sequence[str | Variant]) -> list[Setting]:
+def _settings(condition: Condition, form: str, among: Sequence[Contender]) -> list[Setting]:
     """Every setting that can have the condition."""
-    among = contenders(schemes)
     found = []
     for scenario in every():
         for senders in filter(condition.concerns, scenario.senders):
@@ -119,19 +120,26 @@ def settings_part(form: str, seeds: int | None) -> Part:
     """The settings as they are, with every variant of the scheme."""
     variants = [without(ingredient) for ingredient in INGREDIENTS]
     variants += [scaled(parameter, factor) for parameter in PARAMETERS for factor in FACTORS]
-    return _part(AS_THEY_ARE, form, seeds, [REFERENCE, SCHEME, *variants])
+    return _part(AS_THEY_ARE, form, seeds, contenders([REFERENCE, SCHEME, *variants]))
 
 
 def condition_part(condition: Condition, form: str, seeds: int | None) -> Part:
     """The settings under a condition."""
-    return _part(condition, form, seeds, [REFERENCE, SCHEME])
+    return _part(condition, form, seeds, contenders([REFERENCE, SCHEME]))
 
 
-def _part(condition: Condition, form: str, seeds: int | None, schemes: Sequence[str | Variant]) -> Part:
+def access_part(form: str, seeds: int | None) -> Part:
+    """The settings with EDCA, in which both schemes also have each access."""
+    part = _part(ACCESS, form, seeds, with_accesses((REFERENCE, SCHEME)))
+    settings = tuple(setting for setting in part.contest.settings if setting.plan["bss"]["mac"]["edca"])
+    return replace(part, contest=replace(part.contest, settings=settings))
+
+
+def _part(condition: Condition, form: str, seeds: int | None, among: Sequence[Contender]) -> Part:
     # One stage: the number of replications is then the same for all variants.
     stages = (STAGES[form][0],) if seeds is None else (seeds,)
-    made = _settings(condition, form, schemes)
-    contest = Contest(form, stages, tuple(contenders(schemes)), tuple(made), f"wifair paper shipping --{form}")
+    made = _settings(condition, form, among)
+    contest = Contest(form, stages, tuple(among), tuple(made), f"wifair paper shipping --{form}")
     return Part(condition.id, condition.title, contest)
 
 
@@ -150,9 +158,8 @@ def population_part(id: str, title: str, seed: int, form: str, seeds: int | None
     return Part(id, title, contest)
 
 
-def judged_part(part: Part, schemes: Sequence[str | Variant]) -> Part:
+def judged_part(part: Part, names: Sequence[str]) -> Part:
     """The part with some of its schemes alone, whose intervals are then corrected for these."""
-    names = [label(scheme) for scheme in schemes]
     settings = tuple(
         replace(setting, cells={name: setting.cells[name] for name in names if name in setting.cells})
         for setting in part.contest.settings

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from wifair.analysis.sweep import label
 from wifair.errors import InputError
 from wifair.everything.contenders import REFERENCE
 from wifair.everything.contest import Judged
@@ -19,12 +18,13 @@ from wifair.shipping.claims import CLAIMS, FINAL, LOOKED_AT, POPULATIONS
 from wifair.shipping.counts import Outcomes
 from wifair.shipping.frozen import FROZEN
 from wifair.shipping.parts import (
+    ACCESS,
     AS_THEY_ARE,
     HARDWARE,
     HOSTS,
     SCHEME,
     Part,
-    Variant,
+    access_part,
     condition_part,
     judged_part,
     population_part,
@@ -79,6 +79,7 @@ def _parts(form: str, seeds: int | None, figure: str | None) -> list[Callable[[]
     makers: dict[str, Callable[[], Part]] = {
         AS_THEY_ARE.id: partial(settings_part, form, seeds),
         **{condition.id: partial(condition_part, condition, form, seeds) for condition in (*HARDWARE, *HOSTS)},
+        ACCESS.id: partial(access_part, form, seeds),
         **{part: partial(population_part, part, POPULATIONS[part], seed, form, seeds) for part, seed in drawn.items()},
     }
     wanted = figures.PARTS[figure] if figure else makers.keys()
@@ -115,7 +116,7 @@ def _run(
 
 def _judged(part: Part, results: Results) -> dict[str, list[Judged]]:
     """The verdicts by scheme. Each variant is judged alone next to the scheme and `mac80211`, so their number does not widen the intervals."""
-    own: list[str | Variant] = [REFERENCE, SCHEME]
-    variants = [contender.scheme for contender in part.contest.contenders if contender.name not in own]
+    own = [REFERENCE, SCHEME]
+    variants = [contender.name for contender in part.contest.contenders if contender.name not in own]
     found = {SCHEME: judged_part(part, own).contest.judge(results)}
-    return found | {label(each): judged_part(part, [*own, each]).contest.judge(results) for each in variants}
+    return found | {each: judged_part(part, [*own, each]).contest.judge(results) for each in variants}
