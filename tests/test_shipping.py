@@ -15,7 +15,7 @@ from wifair.everything.contenders import REFERENCE
 from wifair.papers import find
 from wifair.papers.claims import Verdict
 from wifair.scenario.components import components
-from wifair.shipping.access import ACCESSES, name
+from wifair.shipping.access import ACCESSES, YIELDING, name
 from wifair.shipping.claims import CLAIMS
 from wifair.shipping.counts import Count
 from wifair.shipping.frozen import FROZEN, Frozen
@@ -118,6 +118,8 @@ def test_what_the_study_does_not_have_is_refused() -> None:
 def test_the_population_is_run_and_judged(here: Cli, tmp_path: Path) -> None:
     done = here("paper", "shipping", "--figure", "populations", "--seeds", "2", "--out", tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "3 claims" in done.stdout
-    assert f"against `{REFERENCE}`" in (tmp_path / "populations.md").read_text(encoding="utf-8")
+    assert "5 claims" in done.stdout
+    text = (tmp_path / "populations.md").read_text(encoding="utf-8")
+    assert f"against `{REFERENCE}`" in text
+    assert text.count(f"{name(REFERENCE, YIELDING)}: ") == 2  # its standings and its gains
     assert (tmp_path / "populations.png").exists()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -20,13 +20,14 @@ class Access:
     keys: Mapping[str, Any]
 
 
+YIELDING = Access(
+    "yielding",
+    "stations that yield",
+    "`wmm_ac_be_cwmin=6`: stations have CWmin 63",
+    {"mac.edca.stations.best_effort.cw_min": 63},
+)
 ACCESSES = (
-    Access(
-        "yielding",
-        "stations that yield",
-        "`wmm_ac_be_cwmin=6`: stations have CWmin 63",
-        {"mac.edca.stations.best_effort.cw_min": 63},
-    ),
+    YIELDING,
     Access(
         "first",
         "an access point that goes first",
@@ -52,12 +53,12 @@ def name(scheme: str, access: Access) -> str:
     return f"{scheme}, {access.title}"
 
 
-def with_accesses(schemes: tuple[str, ...]) -> list[Contender]:
+def with_accesses(schemes: tuple[str, ...], accesses: Sequence[Access]) -> list[Contender]:
     """The schemes as they are, then each with each access."""
     plain = contenders(schemes)
     own = [{one.name: getattr(each, one.name) for one in fields(Contender)} for each in plain]
     return plain + [
         WithAccess(**{**each, "name": name(each["name"], access)}, keys=access.keys)
-        for access in ACCESSES
+        for access in accesses
         for each in own
     ]

@@ -15,7 +15,7 @@ from wifair.analysis.sweep import label
 from wifair.everything.contenders import REFERENCE
 from wifair.everything.contest import Judged
 from wifair.everything.verdict import Standing
-from wifair.shipping.access import ACCESSES, name
+from wifair.shipping.access import ACCESSES, YIELDING, name
 from wifair.shipping.counts import Count, CountClaim, Outcomes
 from wifair.shipping.parts import (
     ACCESS,
@@ -70,14 +70,14 @@ def _undecided(part: str, outcomes: Outcomes) -> Count:
     return Count(found.count(Standing.OPEN), 0, len(found), most=MOST_UNDECIDED)
 
 
-def median_gains(settings: Sequence[Judged]) -> dict[str, float]:
-    """The scheme's median gain over `mac80211` by criterion, in units of what matters; of several kinds of transfers together."""
+def median_gains(settings: Sequence[Judged], scheme: str = SCHEME) -> dict[str, float]:
+    """The median gain of the scheme, or of a variant, over `mac80211` by criterion, in units of what matters; of several kinds of transfers together."""
     gains: dict[str, list[float]] = {}
     for judged in settings:
         verdict = judged.verdict
-        if {SCHEME, REFERENCE} <= set(verdict.contenders):
+        if {scheme, REFERENCE} <= set(verdict.contenders):
             for criterion in verdict.judged:
-                gain = verdict.gap(SCHEME, REFERENCE, criterion)
+                gain = verdict.gap(scheme, REFERENCE, criterion)
                 gains.setdefault(criterion.id.partition(":")[0], []).append(gain)
     return {id: float(np.median(each)) for id, each in gains.items()}
 
@@ -214,6 +214,20 @@ def _of_populations() -> list[CountClaim]:
                 "It gains by most of what users notice.",
                 f"median gain above 1 unit of what matters in at least {LEAST_GAINS} of airtime, directions, ping, goodput and transfers",
                 partial(_gains, part),
+            ),
+            _claim(
+                f"{part}-beyond-{YIELDING.id}",
+                part,
+                f"In {what} `{REFERENCE}` with {YIELDING.title} does not do what the scheme does.",
+                "the scheme is better in more networks than worse",
+                partial(_earns, part, name(REFERENCE, YIELDING)),
+            ),
+            _claim(
+                f"{part}-costs-{YIELDING.id}",
+                part,
+                f"In {what} the scheme with {YIELDING.title} is almost never worse than `{REFERENCE}` without.",
+                f"worse, a trade or transfers that do not end in at most {MOST_COSTLY}",
+                partial(_count, part, name(SCHEME, YIELDING), COSTS, most=MOST_COSTLY),
             ),
         )
     ]

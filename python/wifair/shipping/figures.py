@@ -11,7 +11,7 @@ from wifair.everything.contenders import REFERENCE
 from wifair.everything.shares import WORDS
 from wifair.everything.verdict import Standing
 from wifair.markdown import table
-from wifair.shipping.access import ACCESSES, name
+from wifair.shipping.access import ACCESSES, YIELDING, name
 from wifair.shipping.claims import FINAL, LOOKED_AT, POPULATIONS, median_gains, standings
 from wifair.shipping.counts import Outcomes
 from wifair.shipping.parts import (
@@ -39,6 +39,8 @@ PARTS: Mapping[str, Sequence[str]] = {
     "populations": (LOOKED_AT, FINAL),
 }
 FIGURES = tuple(PARTS)
+# What meets `mac80211` in populations.
+IN_POPULATIONS = (SCHEME, name(REFERENCE, YIELDING), name(SCHEME, YIELDING))
 # Fill and hatch of a bar's part: what it gains is dark, what it costs is hatched.
 FILLS: Mapping[Standing, tuple[str, str]] = {
     Standing.BETTER: ("#0072B2", ""),
@@ -69,7 +71,11 @@ def rows(outcomes: Outcomes, figure: str) -> list[tuple[str, list[Standing]]]:
         names = [SCHEME, *(name(scheme, access) for access in ACCESSES for scheme in (REFERENCE, SCHEME))]
         found = [(each, standings(ACCESS.id, each, outcomes)) for each in names]
     else:
-        found = [(what, standings(part, SCHEME, outcomes)) for part, what in POPULATIONS.items()]
+        found = [
+            (f"{each}: {what}", standings(part, each, outcomes))
+            for part, what in POPULATIONS.items()
+            for each in IN_POPULATIONS
+        ]
     return [(told, each) for told, each in found if each]
 
 
@@ -109,11 +115,14 @@ def _table(outcomes: Outcomes, figure: str) -> str:
     text = table(headings, counts)
     if figure != "populations":
         return f"{text}\n"
-    gains = {part: median_gains(outcomes[part][SCHEME]) for part in POPULATIONS if part in outcomes}
+    gains = {
+        f"{each}: {what}": median_gains(outcomes[part][each], each)
+        for part, what in POPULATIONS.items()
+        if part in outcomes
+        for each in IN_POPULATIONS
+    }
     ids = list(dict.fromkeys(id for each in gains.values() for id in each))
-    lines = [
-        (POPULATIONS[part], *(f"{each[id]:+.1f}" if id in each else "–" for id in ids)) for part, each in gains.items()
-    ]
+    lines = [(told, *(f"{each[id]:+.1f}" if id in each else "–" for id in ids)) for told, each in gains.items()]
     return f"{text}\n\nMedian gain in units of what matters:\n\n{table(('', *ids), lines)}\n"
 
 

@@ -14,10 +14,9 @@ from wifair.errors import InputError
 from wifair.everything.contenders import REFERENCE, Contender, contenders, with_defaults
 from wifair.everything.contest import STAGES, Contest, Setting, setting_of
 from wifair.everything.scenarios import FULL, Own, every
-from wifair.everything.senders import PAPERS, Senders
+from wifair.everything.senders import OWN, PAPERS, Senders
 from wifair.population import Population
-from wifair.scenario.scenario import Scenario
-from wifair.shipping.access import with_accesses
+from wifair.shipping.access import ACCESSES, YIELDING, with_accesses
 
 # The scheme that the study is about, and its parameters.
 SCHEME = "air-share"
@@ -130,7 +129,7 @@ def condition_part(condition: Condition, form: str, seeds: int | None) -> Part:
 
 def access_part(form: str, seeds: int | None) -> Part:
     """The settings with EDCA, in which both schemes also have each access."""
-    part = _part(ACCESS, form, seeds, with_accesses((REFERENCE, SCHEME)))
+    part = _part(ACCESS, form, seeds, with_accesses((REFERENCE, SCHEME), ACCESSES))
     settings = tuple(setting for setting in part.contest.settings if setting.plan["bss"]["mac"]["edca"])
     return replace(part, contest=replace(part.contest, settings=settings))
 
@@ -149,12 +148,16 @@ QUICK_S = 20.0
 
 
 def population_part(id: str, title: str, seed: int, form: str, seeds: int | None) -> Part:
-    """A population, with as many stages as undecided scenarios take."""
+    """A population, with as many stages as undecided scenarios take; both schemes also with stations that yield."""
     drawn = Population(count=COUNTS[form], seed=seed).scenarios
     short: Mapping[str, Any] = {} if form == FULL else {"run.duration_s": QUICK_S}
-    scenarios: Mapping[str, Scenario] = {f"{id}/{name}": each.override(short) for name, each in drawn.items()}
-    own = [Own(name, scenario) for name, scenario in scenarios.items()]
-    contest = Contest.on_all(own, [id], [REFERENCE, SCHEME], seeds if form == FULL or seeds else STAGES[form][0])
+    among = with_accesses((REFERENCE, SCHEME), [YIELDING])
+    made = [
+        setting_of(own, OWN, own.given, among)
+        for own in (Own(f"{id}/{name}", each.override(short)) for name, each in drawn.items())
+    ]
+    stages = STAGES[form] if seeds is None else (seeds,)
+    contest = Contest(form, stages, tuple(among), tuple(made), f"wifair paper shipping --{form} --figure populations")
     return Part(id, title, contest)
 
 
