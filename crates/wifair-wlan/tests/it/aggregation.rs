@@ -420,8 +420,8 @@ fn airtime_queue_limits_share_the_airtime_to_a_few_percent() {
     assert!(furthest(&airtimes) < 0.01, "{airtimes:?}");
 }
 
-/// With a fifth of the MPDUs lost, the Block Ack window of 802.11ax is too short for the share of a station at MCS 9: most of all
-/// with AQL. 802.11be's window of 1,024 MPDUs is long enough.
+/// With a fifth of the MPDUs lost, the Block Ack window of 802.11ax is too short for the share of a station at MCS 9: most of
+/// all with AQL. 802.11be's window of 1,024 MPDUs is long enough.
 #[test]
 fn a_short_window_costs_a_lossy_station_its_share() {
     let share_at_mcs_9 = |hardware: &HardwareSpec, be: bool| {
