@@ -221,7 +221,7 @@ pub struct TransmittedMpdu<'a> {
     /// The packet.
     pub packet: &'a Packet,
     /// Whether it is in the MPDU of the packet before it: an A-MSDU.
-    pub is_joined: bool,
+    pub continues_amsdu: bool,
     /// Its flow.
     pub flow: FlowId,
     /// The MPDU's sequence number in its Block Ack agreement, modulo 4096; `None` without an agreement.
@@ -257,7 +257,7 @@ pub struct Transmission<'a> {
 impl<'a> Transmission<'a> {
     /// Its MPDUs in order, each as its packets.
     pub fn by_mpdu(&self) -> impl Iterator<Item = &[TransmittedMpdu<'a>]> {
-        self.mpdus.chunk_by(|_, next| next.is_joined)
+        self.mpdus.chunk_by(|_, next| next.continues_amsdu)
     }
 
     /// Number of MPDUs.

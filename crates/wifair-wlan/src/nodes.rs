@@ -27,7 +27,7 @@ struct AccessCategory {
 
 /// Which settings a category's port at the AP has separately, so that changes of the AP's settings do not affect it.
 #[derive(Clone, Copy)]
-pub(crate) struct Own {
+pub(crate) struct SeparateSettings {
     pub limit: bool,
     pub scheme: bool,
 }
@@ -62,7 +62,7 @@ pub(crate) struct Nodes {
     numbering: Numbering,
     views: Views,
     /// By the AP's ports.
-    own: Vec<Own>,
+    own: Vec<SeparateSettings>,
     /// Present if links have Block Ack agreements.
     aggregation: Option<Box<Aggregation>>,
     /// Scheduled events in addition to exchanges.
@@ -74,7 +74,7 @@ impl Nodes {
         edca: Option<Edca>,
         numbering: Numbering,
         categories: Vec<(TxQueue, Edcaf)>,
-        own: Vec<Own>,
+        own: Vec<SeparateSettings>,
         views: Views,
     ) -> Nodes {
         let categories = categories.into_iter().map(|(port, edcaf)| AccessCategory { port, edcaf }).collect();

@@ -86,7 +86,7 @@ pub struct Mpdu {
     /// TCP payload in bytes.
     payload_bytes: u32,
     /// Whether it is in the MPDU of the packet before it: an A-MSDU.
-    is_joined: bool,
+    continues_amsdu: bool,
     /// Number of transmissions so far, this one included.
     attempts: u32,
     /// Its share of the transmission's airtime, in nanoseconds.
@@ -128,7 +128,7 @@ impl Transmission {
             kind: mpdu.packet.class().into(),
             ip_bytes: mpdu.packet.ip_bytes(),
             payload_bytes: mpdu.packet.payload_bytes,
-            is_joined: mpdu.is_joined,
+            continues_amsdu: mpdu.continues_amsdu,
             attempts: mpdu.attempts,
             airtime_ns: mpdu.airtime.as_ns(),
             channel_time_ns: (mpdu.airtime + mpdu.overhead).as_ns(),

@@ -260,9 +260,9 @@ fn the_station_to_send_to_is_one_that_has_something() {
 #[test]
 fn a_transmission_counts_mpdus_and_not_packets() {
     let packet = data(0, 1);
-    let mpdu = |outcome, is_joined| TransmittedMpdu {
+    let mpdu = |outcome, continues_amsdu| TransmittedMpdu {
         packet: &packet,
-        is_joined,
+        continues_amsdu,
         flow: FlowId(0),
         sequence: None,
         outcome,

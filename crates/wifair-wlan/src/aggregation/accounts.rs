@@ -1,11 +1,11 @@
-//! Shares of packets in PPDUs that were settled. Most packets have none when they leave, so these are not kept with the
-//! packets.
+//! Accounts of packets: their shares of PPDUs whose times were divided. Most packets have none when they leave, so these are
+//! not kept with the packets.
 
 use wifair_core::{Rate, Time};
 
 /// Shares of a packet in all its PPDUs, and the rate of the last one.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Settled {
+pub(crate) struct Account {
     pub spent: AirtimeShare,
     pub rate: Rate,
 }
@@ -18,24 +18,24 @@ pub(crate) struct AirtimeShare {
     pub service: Time,
 }
 
-impl Settled {
-    fn nothing() -> Settled {
-        Settled { spent: AirtimeShare::default(), rate: Rate::from_kbps(0) }
+impl Account {
+    fn nothing() -> Account {
+        Account { spent: AirtimeShare::default(), rate: Rate::from_kbps(0) }
     }
 
     /// The same with the shares of another PPDU.
-    pub fn with(mut self, AirtimeShare { airtime, overhead, service }: AirtimeShare, rate: Rate) -> Settled {
+    pub fn with(mut self, AirtimeShare { airtime, overhead, service }: AirtimeShare, rate: Rate) -> Account {
         self.spent.airtime += airtime;
         self.spent.overhead += overhead;
         self.spent.service += service;
-        Settled { rate, ..self }
+        Account { rate, ..self }
     }
 }
 
 /// The shares of the packets of a link queue, by the numbers of their accounts.
 #[derive(Debug, Default)]
 pub(super) struct Accounts {
-    all: Vec<Settled>,
+    all: Vec<Account>,
     free: Vec<u32>,
 }
 
@@ -48,21 +48,21 @@ impl Accounts {
         if *account == Accounts::NONE {
             *account = self.free.pop().unwrap_or(self.all.len() as u32);
             if *account as usize == self.all.len() {
-                self.all.push(Settled::nothing());
+                self.all.push(Account::nothing());
             }
         }
-        let settled = &mut self.all[*account as usize];
-        *settled = settled.with(spent, rate);
+        let found = &mut self.all[*account as usize];
+        *found = found.with(spent, rate);
     }
 
     /// Closes the account of a packet that leaves; returns its shares.
-    pub fn close(&mut self, account: u32) -> Settled {
+    pub fn close(&mut self, account: u32) -> Account {
         match self.all.get_mut(account as usize) {
-            Some(settled) => {
+            Some(found) => {
                 self.free.push(account);
-                std::mem::replace(settled, Settled::nothing())
+                std::mem::replace(found, Account::nothing())
             }
-            None => Settled::nothing(),
+            None => Account::nothing(),
         }
     }
 }

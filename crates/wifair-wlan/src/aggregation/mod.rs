@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 
 use wifair_core::{Packet, Time};
 
-pub(crate) use accounts::{AirtimeShare, Settled};
+pub(crate) use accounts::{Account, AirtimeShare};
 pub use airtime_estimate::{Kernel, expected_airtime};
 pub(crate) use amsdu::Amsdu;
 pub use hardware::{Ath9kSpec, Ath10kSpec, FirmwareSpec, HardwareSpec, IdealSpec};
@@ -113,7 +113,7 @@ impl Recipient<Received> {
         up: &mut impl FnMut(Received),
     ) -> bool {
         let received = Received { packet: mpdu.departure.packet, airtime };
-        let new = match mpdu.is_joined() {
+        let new = match mpdu.continues_amsdu() {
             true => self.join(mpdu.sequence, received),
             false => self.receive(mpdu.sequence, received, now, up),
         };
@@ -523,10 +523,10 @@ mod tests {
                 let ordinary =
                     |departure: &DequeuedPacket| finished.push(format!("done {}", departure.packet.seq));
                 if is_watched || !agreement.originator.acknowledge_ordinary(ordinary) {
-                    agreement.originator.acknowledge(is_watched, |mpdu, settled| {
+                    agreement.originator.acknowledge(is_watched, |mpdu, account| {
                         finished.push(format!("done {}", mpdu.departure.packet.seq));
                         if is_watched {
-                            finished.push(format!("{:?}", settled.spent));
+                            finished.push(format!("{:?}", account.spent));
                         }
                     });
                 }
@@ -538,8 +538,8 @@ mod tests {
                 ));
             }
             let all = agreement.originator.is_exhausted(&MAX);
-            agreement.originator.give_up(&MAX, |mpdu, settled| {
-                finished.push(format!("lost {} {all} {settled:?}", mpdu.departure.packet.seq));
+            agreement.originator.give_up(&MAX, |mpdu, account| {
+                finished.push(format!("lost {} {all} {account:?}", mpdu.departure.packet.seq));
             });
         }
     }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use wifair_core::{Counters, Packet, Rate, Time};
 use wifair_queue::{Count, DequeuedPacket, MpduOutcome, TransmittedMpdu};
 
-use super::accounts::{Accounts, AirtimeShare, Settled};
+use super::accounts::{Account, Accounts, AirtimeShare};
 use super::amsdu::Amsdu;
 use super::psdu::{DELIMITER_BYTES, Limits, Psdu, Shares};
 use super::spec::{Attempts, Requests};
@@ -34,7 +34,7 @@ pub(crate) struct Mpdu {
     /// Whether its receiver accepted it: it was not a duplicate, and had not been skipped by a reorder timeout.
     taken: bool,
     /// Whether it continues the A-MSDU of the packet before it.
-    is_joined: bool,
+    continues_amsdu: bool,
     taken_at: Time,
     /// Its account of shares, if it was in a PPDU whose times were divided among its MPDUs, as after each failure.
     account: u32,
@@ -94,7 +94,7 @@ impl SentTimes {
 
 /// Content of a PPDU as it was formed, and the part of it that entered the link queue at that time.
 #[derive(Clone, Copy, Debug)]
-struct Grown {
+struct PpduContent {
     ppdu: u32,
     packets: usize,
     /// Bytes of its MPDUs.
@@ -103,7 +103,7 @@ struct Grown {
     at: Time,
 }
 
-impl Grown {
+impl PpduContent {
     fn add(&mut self, packets: usize, bytes: u32) {
         self.packets += packets;
         self.bytes += u64::from(bytes);
@@ -123,7 +123,7 @@ pub(crate) struct LinkQueueEntry {
     /// What it adds to the length of its MPDU.
     pub bytes: u32,
     /// Whether it joins the last MPDU.
-    pub is_joined: bool,
+    pub continues_amsdu: bool,
     /// Its share of the pending airtime of its station.
     pub pending: Time,
 }
@@ -136,9 +136,9 @@ const REQUEST: u32 = u32::MAX;
 impl Mpdu {
     /// Completes a packet that has just entered: a new MPDU, or a part of the last. `next_sequence` is that of the next MPDU.
     #[inline]
-    fn complete(&mut self, bytes: u32, is_joined: bool, next_sequence: &mut u64) {
-        match is_joined {
-            true => self.is_joined = true,
+    fn complete(&mut self, bytes: u32, continues_amsdu: bool, next_sequence: &mut u64) {
+        match continues_amsdu {
+            true => self.continues_amsdu = true,
             false => *next_sequence += 1,
         }
         (self.sequence, self.bytes) = (*next_sequence - 1, bytes);
@@ -156,8 +156,8 @@ impl Mpdu {
     }
 
     /// Whether it is in the MPDU of the packet before it.
-    pub fn is_joined(&self) -> bool {
-        self.is_joined
+    pub fn continues_amsdu(&self) -> bool {
+        self.continues_amsdu
     }
 
     /// Whether its recipient holds it, or has passed it on.
@@ -176,7 +176,7 @@ pub(crate) struct Originator {
     /// The number of the PPDU that is in service: on the air, or next.
     in_service: u32,
     /// The PPDU formed last.
-    grown: Grown,
+    content: PpduContent,
     owes_request: bool,
     /// Whether the Block Ack Request is formed.
     request_formed: bool,
@@ -199,7 +199,7 @@ impl Originator {
             accounts: Accounts::default(),
             next_sequence: 0,
             in_service: NONE,
-            grown: Grown { ppdu: NONE, packets: 0, bytes: 0, entered: 0, at: Time::ZERO },
+            content: PpduContent { ppdu: NONE, packets: 0, bytes: 0, entered: 0, at: Time::ZERO },
             owes_request: false,
             request_formed: false,
             request_failures: 0,
@@ -232,7 +232,11 @@ impl Originator {
     /// Adds a packet to the link queue as an MPDU. `mac_bytes` as in [`Limits`].
     pub fn push(&mut self, departure: DequeuedPacket, mac_bytes: u32, now: Time) {
         let bytes = departure.packet.ip_bytes() + mac_bytes;
-        self.enter_ahead(departure, LinkQueueEntry { bytes, is_joined: false, pending: Time::ZERO }, now);
+        self.enter_ahead(
+            departure,
+            LinkQueueEntry { bytes, continues_amsdu: false, pending: Time::ZERO },
+            now,
+        );
     }
 
     /// How a packet of `ip_bytes` enters the link queue ahead of PPDUs, whose PSDUs have at most what `max_psdu_bytes` says.
@@ -248,10 +252,10 @@ impl Originator {
             let max_mpdu_bytes = max_psdu_bytes().saturating_sub(DELIMITER_BYTES);
             if ip_bytes <= self.amsdu.room(bytes, is_amsdu, max_mpdu_bytes) {
                 let added = self.amsdu.with(bytes, is_amsdu, ip_bytes) - bytes;
-                return LinkQueueEntry { bytes: added, is_joined: true, pending: Time::ZERO };
+                return LinkQueueEntry { bytes: added, continues_amsdu: true, pending: Time::ZERO };
             }
         }
-        LinkQueueEntry { bytes: ip_bytes + mac_bytes, is_joined: false, pending: Time::ZERO }
+        LinkQueueEntry { bytes: ip_bytes + mac_bytes, continues_amsdu: false, pending: Time::ZERO }
     }
 
     /// Whether packets may join the last MPDU: it has been in no PPDU but the one of this number.
@@ -264,18 +268,18 @@ impl Originator {
         let mut bytes = 0;
         for mpdu in self.queue.iter().rev() {
             bytes += mpdu.bytes;
-            if !mpdu.is_joined {
+            if !mpdu.continues_amsdu {
                 break;
             }
         }
-        (bytes, self.queue.back().is_some_and(|last| last.is_joined))
+        (bytes, self.queue.back().is_some_and(|last| last.continues_amsdu))
     }
 
     /// Length of the MPDU whose first packet is at `index`, and the index of the next MPDU.
     fn mpdu_at(&self, index: usize) -> (u32, usize) {
         let mut bytes = self.queue[index].bytes;
         let mut next = index + 1;
-        while let Some(mpdu) = self.queue.get(next).filter(|mpdu| mpdu.is_joined) {
+        while let Some(mpdu) = self.queue.get(next).filter(|mpdu| mpdu.continues_amsdu) {
             bytes += mpdu.bytes;
             next += 1;
         }
@@ -284,9 +288,9 @@ impl Originator {
 
     /// Adds a packet to the link queue, ahead of PPDUs.
     pub fn enter_ahead(&mut self, departure: DequeuedPacket, entry: LinkQueueEntry, now: Time) {
-        let LinkQueueEntry { bytes, is_joined, pending } = entry;
+        let LinkQueueEntry { bytes, continues_amsdu, pending } = entry;
         let mpdu = enter(&mut self.queue, departure, NONE, now);
-        mpdu.complete(bytes, is_joined, &mut self.next_sequence);
+        mpdu.complete(bytes, continues_amsdu, &mut self.next_sequence);
         mpdu.pending = pending;
     }
 
@@ -316,8 +320,8 @@ impl Originator {
             self.request_formed = true;
             return Formed { ppdu: REQUEST, psdu: None };
         }
-        let ppdu = if self.grown.ppdu + 1 < REQUEST { self.grown.ppdu + 1 } else { 1 };
-        let mut grown = Grown { ppdu, packets: 0, bytes: 0, entered: 0, at: now };
+        let ppdu = if self.content.ppdu + 1 < REQUEST { self.content.ppdu + 1 } else { 1 };
+        let mut content = PpduContent { ppdu, packets: 0, bytes: 0, entered: 0, at: now };
         let end = self.window_start() + self.window;
         let mut psdu = Psdu::default();
         let mut index = 0;
@@ -331,11 +335,11 @@ impl Originator {
             let with = psdu.followed_by(bytes, limits.spacing_bytes);
             let fits = with.mpdus() <= limits.max_mpdus && with.bytes(true) <= limits.max_psdu_bytes;
             if self.queue[first].sequence >= end || psdu.mpdus() > 0 && !fits {
-                self.grown = grown;
+                self.content = content;
                 return Formed { ppdu, psdu: Some(psdu) };
             }
             psdu = with;
-            grown.add(next - first, bytes);
+            content.add(next - first, bytes);
             for mpdu in self.queue.range_mut(first..next) {
                 (mpdu.ppdu, mpdu.failures_before) = (ppdu, mpdu.failures);
             }
@@ -348,7 +352,7 @@ impl Originator {
             }
             let (mut last, mut is_amsdu, mut joint_room) = (0, false, 0);
             if self.amsdu.joins() && self.is_open(ppdu) && psdu.mpdus() > 0 {
-                (last, is_amsdu) = (psdu.last(), self.queue.back().is_some_and(|last| last.is_joined));
+                (last, is_amsdu) = (psdu.last(), self.queue.back().is_some_and(|last| last.continues_amsdu));
                 joint_room = self.amsdu.room(last, is_amsdu, psdu.room_of_last(limits.max_psdu_bytes));
                 room = room.max(joint_room);
             }
@@ -358,20 +362,20 @@ impl Originator {
             let Some(departure) = take(room) else { break };
             let mpdu = enter(&mut self.queue, departure, ppdu, now); // read where it lies: it is copied only once
             let ip_bytes = mpdu.departure.packet.ip_bytes();
-            let is_joined = ip_bytes <= joint_room;
+            let continues_amsdu = ip_bytes <= joint_room;
             let mut bytes = ip_bytes + limits.mac_bytes;
-            if is_joined {
+            if continues_amsdu {
                 let joint = self.amsdu.with(last, is_amsdu, ip_bytes);
                 psdu = psdu.with_last(joint);
                 bytes = joint - last;
             } else {
                 psdu = psdu.with(bytes, limits.spacing_bytes);
             }
-            grown.add(1, bytes);
-            grown.entered += 1;
-            mpdu.complete(bytes, is_joined, &mut self.next_sequence);
+            content.add(1, bytes);
+            content.entered += 1;
+            mpdu.complete(bytes, continues_amsdu, &mut self.next_sequence);
         }
-        self.grown = grown;
+        self.content = content;
         Formed { ppdu, psdu: Some(psdu) }
     }
 
@@ -439,7 +443,7 @@ impl Originator {
         is_requested: bool,
         mut first: impl FnMut(Time, u64),
     ) {
-        let Grown { ppdu, entered, at, mut packets, mut bytes } = self.grown;
+        let PpduContent { ppdu, entered, at, mut packets, mut bytes } = self.content;
         let (mut since, mut count) = (Time::ZERO, 0);
         let mut note = |taken_at, more| {
             if taken_at != since && count > 0 {
@@ -477,7 +481,8 @@ impl Originator {
         let [first, last] = [0, packets - 1].map(|at| self.queue[at].sequence);
         debug_assert!(self.queue.range(..packets).all(|mpdu| mpdu.ppdu == self.in_service && mpdu.decoded));
         debug_assert!(
-            self.queue.range(1..packets).map(|mpdu| u64::from(!mpdu.is_joined)).sum::<u64>() == last - first
+            self.queue.range(1..packets).map(|mpdu| u64::from(!mpdu.continues_amsdu)).sum::<u64>()
+                == last - first
         );
         Some((first, last - first + 1, packets))
     }
@@ -585,7 +590,7 @@ impl Originator {
     /// Processes a decoded Block Ack. Received MPDUs of the PPDU leave the queue and go to `done` with their shares,
     /// which are complete if `is_watched`; the others of the PPDU count one failure. After a Block Ack Request it
     /// covers the MPDUs that are in no PPDU.
-    pub fn acknowledge(&mut self, is_watched: bool, mut done: impl FnMut(&Mpdu, &Settled)) {
+    pub fn acknowledge(&mut self, is_watched: bool, mut done: impl FnMut(&Mpdu, &Account)) {
         let (covered, failures) = if self.is_request() { (NONE, 0) } else { (self.in_service, 1) };
         let (mut shares, rate) = (self.sent.shares(), self.sent.rate);
         let is_divided = is_watched && self.sent.is_whole;
@@ -594,10 +599,10 @@ impl Originator {
         }
         let Originator { queue, accounts, .. } = self;
         let mut done = |mpdu: &Mpdu| {
-            let settled = accounts.close(mpdu.account);
+            let account = accounts.close(mpdu.account);
             match is_divided {
-                true => done(mpdu, &settled.with(shares(mpdu.bytes), rate)),
-                false => done(mpdu, &settled),
+                true => done(mpdu, &account.with(shares(mpdu.bytes), rate)),
+                false => done(mpdu, &account),
             }
         };
         while let Some(head) = queue.front().filter(|head| head.ppdu == covered && head.received) {
@@ -653,7 +658,7 @@ impl Originator {
 
     /// Number of MPDUs of the PPDU that the recipient has decoded.
     pub fn acknowledged(&self) -> u32 {
-        self.formed().filter(|mpdu| mpdu.received && !mpdu.is_joined).count() as u32
+        self.formed().filter(|mpdu| mpdu.received && !mpdu.continues_amsdu).count() as u32
     }
 
     /// Handles a failed exchange, known to the originator after a wait for `timeout`: each MPDU of the PPDU has failed, or the
@@ -682,7 +687,7 @@ impl Originator {
             let attempts = mpdu.failures + last;
             TransmittedMpdu {
                 packet: &mpdu.departure.packet,
-                is_joined: mpdu.is_joined,
+                continues_amsdu: mpdu.continues_amsdu,
                 flow: mpdu.departure.flow,
                 sequence: Some((mpdu.sequence % 4_096) as u16),
                 outcome: match () {
@@ -739,7 +744,7 @@ impl Originator {
 
     /// Gives up the MPDUs and the Block Ack Request that have reached their limits of attempts; the MPDUs are passed to `done`,
     /// with their shares.
-    pub fn give_up(&mut self, max: &Attempts, mut done: impl FnMut(&Mpdu, &Settled)) {
+    pub fn give_up(&mut self, max: &Attempts, mut done: impl FnMut(&Mpdu, &Account)) {
         if self.request_failures >= max.request {
             self.drop_request();
         }
@@ -771,7 +776,7 @@ fn enter(queue: &mut VecDeque<Mpdu>, departure: DequeuedPacket, ppdu: u32, now: 
         ppdu,
         pending: Time::ZERO,
         bytes: 0,
-        is_joined: false,
+        continues_amsdu: false,
         failures: 0,
         failures_before: 0,
         decoded: true, // unless the channel says otherwise

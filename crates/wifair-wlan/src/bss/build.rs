@@ -18,7 +18,7 @@ use crate::mac::Mac;
 use crate::medium::Medium;
 use crate::meter::Meter;
 use crate::node::{Node, Numbering, RANKS};
-use crate::nodes::{Nodes, Own};
+use crate::nodes::{Nodes, SeparateSettings};
 use crate::phy::timing::BssTiming;
 use crate::phy::{Format, Modes, RateIndex, StationPhy};
 use crate::rate::Start;
@@ -101,7 +101,7 @@ impl Bss {
         });
         let own = |ac: &Option<Ac>| {
             let own = ac.map(|ac| spec.ap.categories.of(ac));
-            Own {
+            SeparateSettings {
                 limit: own.is_some_and(|own| own.limit_packets.is_some() || own.limit_controller.is_some()),
                 scheme: own.is_some_and(|own| own.scheme.is_some()),
             }

@@ -131,7 +131,7 @@ fn transmission<'a>(
         let DequeuedPacket { packet, flow, .. } = edcaf.departure();
         vec![TransmittedMpdu {
             packet,
-            is_joined: false,
+            continues_amsdu: false,
             flow: *flow,
             sequence: None,
             outcome,

@@ -6,8 +6,8 @@ use wifair_queue::{DequeuedPacket, Exchange, Grant, Outcome, TxQueue, View};
 
 use super::{Finished, Nodes, parts};
 use crate::aggregation::{
-    Aggregation, Agreement, AirtimeShare, Feed, Fill, Formed, Hardware, Limits, Mpdu, Originator, QueuedPpdu,
-    Requests, Settled, TriesInService,
+    Account, Aggregation, Agreement, AirtimeShare, Feed, Fill, Formed, Hardware, Limits, Mpdu, Originator,
+    QueuedPpdu, Requests, TriesInService,
 };
 use crate::deadlines::Deadlines;
 use crate::edcaf::{Cost, Edcaf};
@@ -232,7 +232,7 @@ impl MacTransmitter<'_> {
             self.tries().end(mpdus, 0);
         }
         if self.aggregation.hardware_of(self.index).prefetches() {
-            return (true, true); // what it sends next is settled when the outcome is known
+            return (true, true); // what it sends next is account when the outcome is known
         }
         (has_exhausted, is_exhausted)
     }
@@ -267,9 +267,9 @@ impl MacTransmitter<'_> {
                 return originator.is_pending();
             }
         }
-        let mut finish = |mpdu: &Mpdu, settled: &Settled, outcome: Outcome| {
+        let mut finish = |mpdu: &Mpdu, account: &Account, outcome: Outcome| {
             let departure = &mpdu.departure;
-            let Settled { spent, rate } = *settled;
+            let Account { spent, rate } = *account;
             done(&Finished {
                 outcome,
                 class: departure.class,
@@ -296,11 +296,11 @@ impl MacTransmitter<'_> {
         };
         match succeeded {
             true => {
-                originator.acknowledge(is_watched, |mpdu, settled| finish(mpdu, settled, Outcome::Delivered))
+                originator.acknowledge(is_watched, |mpdu, account| finish(mpdu, account, Outcome::Delivered))
             }
             false => originator.dissolve(),
         }
-        originator.give_up(&attempts, |mpdu, settled| finish(mpdu, settled, Outcome::LostAtRetryLimit));
+        originator.give_up(&attempts, |mpdu, account| finish(mpdu, account, Outcome::LostAtRetryLimit));
         deadlines.follow_freed(queue, now);
         originator.is_pending()
     }

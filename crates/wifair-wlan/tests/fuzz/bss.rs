@@ -207,7 +207,7 @@ impl Watched {
             for (mpdu, &decoded) in ppdu.transmission.mpdus.iter().zip(&ppdu.decoded) {
                 let ahead = (mpdu.sequence.expect("it has an agreement") + 4_096 - ppdu.window_start) % 4_096;
                 let ahead = u32::from(ahead);
-                let in_order = if mpdu.is_joined { ahead + 1 == next } else { ahead >= next };
+                let in_order = if mpdu.continues_amsdu { ahead + 1 == next } else { ahead >= next };
                 assert!(in_order && ahead < ppdu.window, "{ppdu:?}");
                 next = ahead + 1;
                 airtime += mpdu.airtime;

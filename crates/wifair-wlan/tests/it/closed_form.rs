@@ -189,10 +189,10 @@ fn filled(rules: &Rules, mode: Mode, ip_bytes: u32) -> Vec<Vec<u32>> {
         let mut joined = mpdus.clone();
         let last = joined.last_mut().expect("never empty");
         last.push(ip_bytes);
-        let is_joined = rules.may_share(last, mode) && fits(&joined);
+        let continues_amsdu = rules.may_share(last, mode) && fits(&joined);
         let mut longer = mpdus.clone();
         longer.push(vec![ip_bytes]);
-        mpdus = match is_joined {
+        mpdus = match continues_amsdu {
             true => joined,
             false if mpdus.len() < most && fits(&longer) => longer,
             false => return mpdus,

@@ -285,8 +285,10 @@ impl Seen {
     fn of(transmission: &Transmission) -> Seen {
         let &Transmission { ac, rate, airtime, ref mpdus, .. } = transmission;
         let mpdus = mpdus.iter().map(|mpdu| {
-            let &TransmittedMpdu { packet, is_joined, flow, sequence, outcome, attempts, airtime, .. } = mpdu;
-            (packet.seq, is_joined, flow, sequence, outcome, attempts, airtime)
+            let &TransmittedMpdu {
+                packet, continues_amsdu, flow, sequence, outcome, attempts, airtime, ..
+            } = mpdu;
+            (packet.seq, continues_amsdu, flow, sequence, outcome, attempts, airtime)
         });
         Seen { ac, rate, airtime, mpdus: mpdus.collect() }
     }
@@ -313,7 +315,7 @@ impl Scheme for Watcher {
             assert_eq!(sum(|mpdu| mpdu.overhead), told.overhead, "the shares add up to the overhead");
         }
         assert!(told.by_mpdu().all(|mpdu| mpdu.iter().all(|packet| packet.outcome == mpdu[0].outcome)));
-        heard.joined += told.mpdus.iter().filter(|mpdu| mpdu.is_joined).count() as u64;
+        heard.joined += told.mpdus.iter().filter(|mpdu| mpdu.continues_amsdu).count() as u64;
         for mpdu in &told.mpdus {
             let (outcomes, took) = heard.packets.entry((told.station.0, mpdu.packet.seq)).or_default();
             outcomes.push(mpdu.outcome);
