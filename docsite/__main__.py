@@ -45,7 +45,7 @@ GUIDES = (
     "adding",
 )
 CONCEPTS = ("concepts", "scope")
-MODELS = ("medium", "rates", "tcp", "traffic", "modern-ap", "air-share", "architecture")
+MODELS = ("medium", "rates", "tcp", "traffic", "modern-ap", "air-share", "air-share-linux", "architecture")
 QUALITY = (
     "quality",
     "validation",

@@ -15,10 +15,17 @@
  *   p NS STA US                             airtime is no longer pending
  *   m NS STA FORMAT MCS STREAMS MHZ GI      the station's rate: format 0 to 3 for HT to EHT, guard interval in ns
  *   a NS STA LEN VOICE                      the estimate for a packet to a station
+ *   h NS STA IPV6 SOURCE DEST SPORT DPORT PROTOCOL ACK FLAGS PAYLOAD OPTIONS BLOCKS (START END)...
+ *                                           the headers of the packet of the next operation `e` or `u`; OPTIONS: 1 if there are time stamps
+ *   u NS STA US DSFIELD                     a packet arrives from a station, with this airtime; with air-share only
  *
  * Answer: `x ID` per dropped packet and `o ID DSFIELD STA US` for a packet that leaves, with the airtime that is pending from then on; for `a` the
- * airtime. Arguments: number of queues, limit in packets, limit of memory in bytes, 1 if the driver has airtime queue limits. */
+ * airtime; for `u` `f`, `m` or `d` if the packet is forwarded, marked or dropped. Arguments: number of queues, limit in packets, limit of memory
+ * in bytes, 1 if the driver has airtime queue limits, 1 if the access point shares out the air. */
 #include "kernel.h"
+#ifdef AIR_SHARE
+#include "packets.h"
+#endif
 
 u64 script_ns;
 
@@ -39,6 +46,10 @@ u64 script_ns;
 #define NL80211_EXT_FEATURE_AIRTIME_FAIRNESS 0
 #define NL80211_EXT_FEATURE_AQL 1
 #define BE 2
+#define NL80211_IFTYPE_AP 3
+#define NL80211_IFTYPE_AP_VLAN 4
+#define IEEE80211_TX_CTRL_AMSDU 1
+#define IEEE80211_TX_INTCFL_NEED_TXPROCESSING 2
 
 struct ieee80211_sta {
 	int unused;
@@ -68,6 +79,7 @@ struct ieee80211_chanctx_conf {
 };
 
 struct ieee80211_vif {
+	int type;
 	struct {
 		struct ieee80211_chanctx_conf *chanctx_conf;
 		u32 basic_rates;
@@ -84,10 +96,18 @@ struct ieee80211_rx_status {
 
 struct ieee80211_tx_info {
 	u32 band, tx_time_est : 10;
-	struct {
-		struct ieee80211_tx_rate rates[4];
-	} status;
+	union {
+		struct {
+			struct ieee80211_tx_rate rates[4];
+		} status;
+		struct {
+			u32 flags;
+			codel_time_t enqueue_time;
+		} control;
+	};
 };
+
+_Static_assert(sizeof(struct ieee80211_tx_info) <= sizeof(((struct sk_buff *)0)->cb), "it is kept with the packet");
 
 struct ieee80211_txq {
 	struct ieee80211_vif *vif;
@@ -95,12 +115,20 @@ struct ieee80211_txq {
 	u8 tid, ac;
 };
 
+#ifdef AIR_SHARE
+#include "air_share.h"
+#endif
+
 struct txq_info {
 	struct fq_tin tin;
 	struct codel_vars def_cvars;
+#ifdef AIR_SHARE
+	struct air_share_acks def_acks;
+#endif
 	struct codel_stats cstats;
 	u16 schedule_round;
 	struct list_head schedule_order;
+	struct sk_buff_head frags;
 	unsigned long flags;
 	struct ieee80211_txq txq;
 };
@@ -119,6 +147,12 @@ struct ieee80211_local {
 	struct fq fq;
 	struct codel_vars *cvars;
 	struct codel_params cparams;
+#ifdef AIR_SHARE
+	struct codel_params air_share_cparams;
+	struct air_share_acks *acks;
+	u32 acks_filtered;
+	struct air_share air_share[IEEE80211_NUM_ACS];
+#endif
 	struct list_head active_txqs[IEEE80211_NUM_ACS];
 	spinlock_t active_txq_lock[IEEE80211_NUM_ACS];
 	u16 schedule_round[IEEE80211_NUM_ACS];
@@ -130,6 +164,7 @@ struct ieee80211_local {
 
 struct ieee80211_sub_if_data {
 	struct ieee80211_local *local;
+	struct ieee80211_vif vif;
 };
 
 struct sta_info {
@@ -137,6 +172,10 @@ struct sta_info {
 	struct ieee80211_sub_if_data *sdata;
 	struct airtime_info airtime[IEEE80211_NUM_ACS];
 	u16 airtime_weight;
+#ifdef AIR_SHARE
+	struct air_share_debt air_share[IEEE80211_NUM_ACS];
+#endif
+	struct codel_params cparams; /* of Linux 6.1 */
 	struct ieee80211_sta sta;
 	struct {
 		struct {
@@ -152,14 +191,26 @@ struct sta_info {
 #define wiphy_name(wiphy) "script"
 #define static_branch_unlikely(key) 0
 #define ieee80211_ac_from_tid(tid) BE
+#define vif_to_sdata(of) container_of(of, struct ieee80211_sub_if_data, vif)
+#define IEEE80211_SKB_CB(skb) ((struct ieee80211_tx_info *)(skb)->cb)
+
+static void ieee80211_free_txskb(struct ieee80211_hw *hw, struct sk_buff *skb)
+{
+	printf("x %lu ", skb->id);
+	free(skb);
+}
 
 static bool txq_has_queue(struct ieee80211_txq *txq)
 {
 	return to_txq_info(txq)->tin.backlog_packets > 0;
 }
 
-#include "taken.h"
 #include "taken-rates.h"
+#ifdef AIR_SHARE
+#include "taken-bitrate.h"
+#include "air_share.c"
+#endif
+#include "taken.h"
 #include "airtime.c"
 
 /* An Ethernet header, which a driver that encapsulates packets itself has in front of them. */
@@ -168,50 +219,10 @@ static bool txq_has_queue(struct ieee80211_txq *txq)
 static struct ieee80211_rate slowest = { .bitrate = 60 };
 static struct ieee80211_supported_band band = { .bitrates = &slowest, .n_bitrates = 1 };
 static struct wiphy wiphy = { .bands = { &band } };
-static struct ieee80211_vif vif;
 static struct ieee80211_local local;
 static struct ieee80211_sub_if_data sdata;
 static struct sta_info stations[STATIONS];
 static struct txq_info txqs[STATIONS];
-
-/* What ieee80211_tx_dequeue passes to the queues. */
-static void drop(struct sk_buff *skb, void *txqi)
-{
-	printf("x %lu ", skb->id);
-	free(skb);
-}
-
-static void drop_overflow(struct fq *fq, struct fq_tin *tin, struct fq_flow *flow, struct sk_buff *skb)
-{
-	drop(skb, NULL);
-}
-
-static u32 length(const struct sk_buff *skb)
-{
-	return skb->len;
-}
-
-static codel_time_t arrived(const struct sk_buff *skb)
-{
-	return skb->enqueue_time;
-}
-
-static struct sk_buff *next_of_flow(struct codel_vars *vars, void *context)
-{
-	struct txq_info *txqi = context;
-	bool own = vars == &txqi->def_cvars;
-
-	return fq_flow_dequeue(&local.fq, own ? &txqi->tin.default_flow : &local.fq.flows[vars - local.cvars]);
-}
-
-static struct sk_buff *by_codel(struct fq *fq, struct fq_tin *tin, struct fq_flow *flow)
-{
-	struct txq_info *txqi = container_of(tin, struct txq_info, tin);
-	bool own = flow == &tin->default_flow;
-
-	return codel_dequeue(txqi, &flow->backlog, &local.cparams, own ? &txqi->def_cvars : &local.cvars[flow - fq->flows],
-			     &txqi->cstats, length, arrived, drop, next_of_flow);
-}
 
 /* As ieee80211_tx_dequeue. */
 static bool take(struct txq_info *txqi)
@@ -223,11 +234,11 @@ static bool take(struct txq_info *txqi)
 
 	if (!ieee80211_txq_airtime_check(&local.hw, &txqi->txq))
 		return false;
-	skb = fq_tin_dequeue(&local.fq, &txqi->tin, by_codel);
+	skb = fq_tin_dequeue(&local.fq, &txqi->tin, fq_tin_dequeue_func);
 	if (!skb)
 		return false;
 	if (wiphy.features[NL80211_EXT_FEATURE_AQL])
-		airtime = ieee80211_calc_expected_tx_airtime(&local.hw, &vif, txqi->txq.sta, skb->len + HEADER_BYTES, true);
+		airtime = ieee80211_calc_expected_tx_airtime(&local.hw, &sdata.vif, txqi->txq.sta, skb->len + HEADER_BYTES, true);
 	if (airtime) {
 		airtime = ieee80211_info_set_tx_time_est(&info, airtime);
 		ieee80211_sta_update_pending_airtime(&local, sta, BE, airtime, false);
@@ -300,7 +311,25 @@ static void set_rate(u32 sta, u32 format, u32 mcs, u32 streams, u32 mhz, u32 gua
 	};
 }
 
-static void start(int queues, int packets, u32 bytes, bool aql)
+#ifdef AIR_SHARE
+/* The headers of the next packet. */
+static struct headers next;
+
+/* A packet from a station, with an Ethernet header: forwarded, marked or dropped. */
+static char police(u32 sta, u32 airtime, u8 dsfield)
+{
+	struct sk_buff skb = {};
+	char answer = 'd';
+
+	ieee80211_sta_register_airtime(&stations[sta].sta, 0, 0, airtime);
+	put_headers(&skb, &next, dsfield, ETH_HLEN);
+	if (ieee80211_air_share_police(&stations[sta], &skb))
+		answer = dsfield_of(&skb, ETH_HLEN) == dsfield ? 'f' : 'm';
+	return answer;
+}
+#endif
+
+static void start(int queues, int packets, u32 bytes, bool aql, bool shares)
 {
 	fq_init(&local.fq, queues);
 	local.fq.limit = packets;
@@ -310,6 +339,12 @@ static void start(int queues, int packets, u32 bytes, bool aql)
 	local.cparams.interval = MS2TIME(100);
 	local.cparams.target = MS2TIME(20);
 	local.cparams.ecn = true;
+#ifdef AIR_SHARE
+	ieee80211_air_share_init(&local);
+	local.acks = calloc(queues, sizeof(*local.acks));
+	air_share = shares;
+#endif
+	sdata.vif.type = NL80211_IFTYPE_AP;
 	local.hw.wiphy = &wiphy;
 	wiphy.features[NL80211_EXT_FEATURE_AIRTIME_FAIRNESS] = true;
 	wiphy.features[NL80211_EXT_FEATURE_AQL] = aql;
@@ -337,7 +372,8 @@ static void start(int queues, int packets, u32 bytes, bool aql)
 		codel_stats_init(&txqs[i].cstats);
 		INIT_LIST_HEAD(&txqs[i].schedule_order);
 		txqs[i].txq.sta = &sta->sta;
-		txqs[i].txq.vif = &vif;
+		txqs[i].txq.vif = &sdata.vif;
+		sta->cparams = local.cparams;
 		txqs[i].txq.ac = BE;
 	}
 }
@@ -347,9 +383,9 @@ int main(int count, char **words)
 	char operation;
 	u32 sta;
 
-	if (count != 5)
+	if (count != 6)
 		return 2;
-	start(atoi(words[1]), atoi(words[2]), atoi(words[3]), atoi(words[4]));
+	start(atoi(words[1]), atoi(words[2]), atoi(words[3]), atoi(words[4]), atoi(words[5]));
 	while (scanf(" %c %lu", &operation, &script_ns) == 2) {
 		sta = 0;
 		if (operation != 'g' && operation != 'i' && operation != 'd' && (scanf("%u", &sta) != 1 || sta >= STATIONS))
@@ -361,12 +397,14 @@ int main(int count, char **words)
 			if (scanf("%u %u %u %u %lu", &skb->hash, &skb->len, &skb->truesize, &dsfield, &skb->id) != 5)
 				return 2;
 			skb->dsfield = dsfield;
-			skb->enqueue_time = codel_get_time();
+#ifdef AIR_SHARE
+			put_headers(skb, &next, dsfield, 0);
+#endif
 #ifdef FORGET_REFUSED
 			struct fq_flow *flow = fq_flow_classify(&local.fq, &txqs[sta].tin, fq_flow_idx(&local.fq, skb), skb);
 			bool is_new = list_empty(&flow->flowchain);
 #endif
-			fq_tin_enqueue(&local.fq, &txqs[sta].tin, fq_flow_idx(&local.fq, skb), skb, drop_overflow);
+			ieee80211_txq_enqueue(&local, &txqs[sta], skb);
 #ifdef FORGET_REFUSED
 			/* The arrival itself was dropped, and its queue was in no list before. */
 			if (is_new && !flow->backlog) {
@@ -406,7 +444,7 @@ int main(int count, char **words)
 
 			if (scanf("%u %u", &length, &voice) != 2)
 				return 2;
-			airtime = ieee80211_calc_expected_tx_airtime(&local.hw, &vif, txqs[sta].txq.sta, length, !voice);
+			airtime = ieee80211_calc_expected_tx_airtime(&local.hw, &sdata.vif, txqs[sta].txq.sta, length, !voice);
 			printf("%u", airtime ? ieee80211_info_set_tx_time_est(&info, airtime) : 0);
 		} else if (operation == 'r') {
 			u32 tx, rx;
@@ -422,6 +460,17 @@ int main(int count, char **words)
 			if (scanf("%u", &us) != 1)
 				return 2;
 			ieee80211_sta_update_pending_airtime(&local, &stations[sta], BE, us, true);
+#ifdef AIR_SHARE
+		} else if (operation == 'h') {
+			if (!read_headers(&next))
+				return 2;
+		} else if (operation == 'u') {
+			u32 airtime, dsfield;
+
+			if (scanf("%u %u", &airtime, &dsfield) != 2)
+				return 2;
+			putchar(police(sta, airtime, dsfield));
+#endif
 		} else {
 			return 2;
 		}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # variant.sh PROGRAM VERSION VARIANT: compiles the kernel's functions. `as-is` changes none of them. In the others each difference from
-# wifair is turned off, but for those that the variant's name says.
+# wifair is turned off, but for those that the variant's name says. Each of the mistakes at the end is made in such a variant.
 set -eu
 program=$1 version=$2 variant=$3
 headers=build/changed-$version-$variant
@@ -42,4 +42,31 @@ if is_off ties; then # of stations' own queues that are equally long, the first 
 
 		if (cur_len < len || (cur_len == len && !(flow && flow == &flow->tin->default_flow && &tin->default_flow < flow)))'
 fi
+if [ -e "$headers/air_share.c" ]; then flags="$flags -DAIR_SHARE"; fi
+case $variant in
+	mistake-mean-of-one) change air_share.c 'div_u64(airtime, others + 1)' 'airtime' ;;
+	mistake-mean-of-all) change air_share.c 'if (debt->listed)
+		share->mean_use' 'if (1)
+		share->mean_use' ;;
+	mistake-no-fading) change air_share.c 'owed * (AIR_SHARE_MEMORY - age)' 'owed * AIR_SHARE_MEMORY' ;;
+	mistake-no-forgiving) change air_share.c 'debt->owed = others ?' 'debt->owed = 1 ?' ;;
+	mistake-own-frame) change air_share.c 'debt->owed > debt->received ? debt->owed - debt->received : 0' 'debt->owed' ;;
+	mistake-first-at-once) change air_share.c 'debt->due = now + AIR_SHARE_INTERVAL;' 'debt->due = now;' ;;
+	mistake-steady) change air_share.c 'div_u64(square, debt->signals)' 'square' ;;
+	mistake-never-over) change air_share.c 'debt->signals = 0;' '' ;;
+	mistake-no-mark) change air_share.c 'if (air_share_mark(skb, protocol, ETH_HLEN))' 'if (0)' ;;
+	mistake-polices-acks) change air_share.c '|| !tcp.payload)' ')' ;;
+	mistake-target) change air_share.c 'MS2TIME(12)' 'MS2TIME(20)' ;;
+	mistake-turn-waits) change taken.h 'ieee80211_air_share_list(local, &txqi->txq, false);
+	txqi->schedule_round' 'txqi->schedule_round' ;;
+	mistake-sent-only) change taken.h 'ieee80211_air_share_charge(sta, ac, tx_airtime, rx_airtime)' 'ieee80211_air_share_charge(sta, ac, tx_airtime, 0)' ;;
+	mistake-aggressive) change air_share.c 'if (!acks->redundant)
+			acks->redundant = newest;' 'drop = drop ?: air_share_is_slow(&txqi->txq) ? newest : NULL;' ;;
+	mistake-every-rate) change air_share.c 'acks->redundant && air_share_is_slow(&txqi->txq)' 'acks->redundant' ;;
+	mistake-duplicates) change air_share.c 'newest && !acks->duplicate &&' 'newest &&' ;;
+	mistake-echo) change air_share.c '((older->flags ^ newer->flags) & AIR_SHARE_TCP_ECHO)' '0' ;;
+	mistake-blocks) change air_share.c 'return air_share_covers(newer, older);' 'return true;' ;;
+	mistake-dsack) change air_share.c 'if (air_share_has_dsack(older))' 'if (0)' ;;
+	mistake-push) change air_share.c '(older->flags & ~AIR_SHARE_TCP_ECHO) != TCP_FLAG_ACK' '!(older->flags & TCP_FLAG_ACK)' ;;
+esac
 gcc $flags -Ishims "-I$headers" -o "$program" oracle.c -lm

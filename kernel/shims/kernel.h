@@ -25,6 +25,7 @@ typedef s64 ktime_t;
 typedef int spinlock_t;
 
 #define U16_MAX UINT16_MAX
+#define U32_MAX UINT32_MAX
 #define BIT(number) (1UL << (number))
 #define GFP_KERNEL 0
 #define NSEC_PER_USEC 1000ULL
@@ -39,6 +40,7 @@ typedef int spinlock_t;
 #define ieee80211_chandef_get_shift(chandef) 0
 #define likely(condition) (condition)
 #define unlikely(condition) (condition)
+#define __maybe_unused __attribute__((unused))
 #define typecheck(type, value) 1
 #define READ_ONCE(x) (x)
 #define WRITE_ONCE(x, value) ((x) = (value))
@@ -161,14 +163,19 @@ static inline void list_move_tail(struct list_head *entry, struct list_head *lis
 	     &at->member != (list); \
 	     at = then, then = list_entry(then->member.next, __typeof__(*at), member))
 
-/* Packets. */
+/* Packets. Of their bytes the headers are there, if the script says what they are. */
+#define HEADERS_BYTES 160
+
 struct sk_buff {
 	struct list_head place;
 	struct sk_buff *next; /* of a segmented packet: never set */
-	u32 len, truesize, hash;
+	u32 len, truesize, hash, priority;
 	u8 dsfield;
-	u64 enqueue_time;
+	char cb[64] __attribute__((aligned(8)));
 	u64 id;
+	u16 protocol;
+	u32 headers;
+	u8 *data, bytes[HEADERS_BYTES];
 };
 
 struct sk_buff_head {
@@ -231,6 +238,7 @@ typedef struct {
 
 #define atomic_set(a, to) ((void)((a)->value = (to)))
 #define atomic_read(a) ((a)->value)
+#define atomic_inc(a) ((void)((a)->value++))
 #define atomic_add(by, a) ((void)((a)->value += (by)))
 #define atomic_sub(by, a) ((void)((a)->value -= (by)))
 #define atomic_sub_return(by, a) ((a)->value -= (by))

@@ -4,6 +4,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use wifair_queue::PoliceAction;
 use wifair_wlan::{Format, Mode};
 
 /// The kernel's queues in a process.
@@ -14,18 +15,22 @@ pub struct Kernel {
 }
 
 /// What an operation did: connections of dropped packets, and the packets that left: whether marked, to which station, and the
-/// airtime in µs that is pending from then on.
+/// airtime in µs that is pending from then on; what becomes of a packet from a station.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Effect {
     pub dropped: Vec<u32>,
     pub left: Vec<(u32, bool, u16, u32)>,
+    pub policed: Option<PoliceAction>,
 }
 
 impl Kernel {
-    /// `limits`: queues, packets, bytes of memory.
-    pub fn start(oracle: &str, limits: [u32; 3], aql: bool) -> Kernel {
-        let [queues, packets, bytes] = limits;
-        Kernel::start_with(oracle, &[queues, packets, bytes, aql.into()].map(|argument| argument.to_string()))
+    /// `limits`: queues, packets, bytes of memory. `switches`: airtime queue limits, air-share.
+    pub fn start(oracle: &str, limits: [u32; 3], switches: [bool; 2]) -> Kernel {
+        let ([queues, packets, bytes], [aql, air_share]) = (limits, switches.map(u32::from));
+        Kernel::start_with(
+            oracle,
+            &[queues, packets, bytes, aql, air_share].map(|argument| argument.to_string()),
+        )
     }
 
     /// Another of the kernel's programs.
@@ -57,6 +62,9 @@ impl Kernel {
             let mut number = || words.next().unwrap().parse::<u32>().unwrap();
             match kind {
                 "x" => effect.dropped.push(number()),
+                "f" => effect.policed = Some(PoliceAction::Forward),
+                "m" => effect.policed = Some(PoliceAction::Mark),
+                "d" => effect.policed = Some(PoliceAction::Drop),
                 "o" => effect.left.push((number(), number() & 3 == 3, number() as u16, number())),
                 _ => panic!("unknown answer {answer}"),
             }

@@ -107,7 +107,7 @@ fn of_kernel(oracle: &str, seed: u64) -> [Time; STATIONS] {
     let modes = phy.modes(&StationPhy::default(), "phy").expect("modes");
     let on_air = |mcs: usize| modes.on_air(modes.mcs_index(mcs as u8, "mcs").expect("an MCS of one stream"));
     let on_air: Vec<_> = (0..STATIONS).map(on_air).collect();
-    let kernel = Kernel::start(oracle, [4_096, 8_192, 16 << 20], true);
+    let kernel = Kernel::start(oracle, [4_096, 8_192, 16 << 20], [true, false]);
     let mut firmware =
         Firmware { kernel, queues: Default::default(), order: VecDeque::new(), in_service: None };
     for mcs in 0..STATIONS {
