@@ -9,7 +9,7 @@ from wifair import plots
 from wifair.analysis.sweep import label
 from wifair.everything.contenders import REFERENCE
 from wifair.everything.shares import WORDS
-from wifair.everything.verdict import Standing
+from wifair.everything.verdict import Standing, Verdict
 from wifair.markdown import table
 from wifair.shipping.access import ACCESSES, YIELDING, name
 from wifair.shipping.claims import FINAL, LOOKED_AT, POPULATIONS, median_gains, standings
@@ -113,6 +113,8 @@ def _table(outcomes: Outcomes, figure: str) -> str:
     headings = (f"against `{REFERENCE}`", *WORDS.values())
     counts = [(name, *(f"{each.count(standing)}" for standing in WORDS)) for name, each in rows(outcomes, figure)]
     text = table(headings, counts)
+    if figure == "access":
+        return f"{text}\n\n{_by_setting(outcomes)}\n"
     if figure != "populations":
         return f"{text}\n"
     gains = {
@@ -122,8 +124,38 @@ def _table(outcomes: Outcomes, figure: str) -> str:
         for each in IN_POPULATIONS
     }
     ids = list(dict.fromkeys(id for each in gains.values() for id in each))
-    lines = [(told, *(f"{each[id]:+.1f}" if id in each else "–" for id in ids)) for told, each in gains.items()]
+    lines = [(told, *(signed(each[id]) if id in each else "–" for id in ids)) for told, each in gains.items()]
     return f"{text}\n\nMedian gain in units of what matters:\n\n{table(('', *ids), lines)}\n"
+
+
+def signed(units: float) -> str:
+    """A gain or a loss in units of what matters."""
+    return f"{units:+.1f}".replace("-", "−")
+
+
+def _by_setting(outcomes: Outcomes) -> str:
+    """By setting, the standing of the scheme and of each access with the largest gain and loss, in units of what matters."""
+    names = [SCHEME, *(name(scheme, access) for access in ACCESSES for scheme in (REFERENCE, SCHEME))]
+    found = outcomes[ACCESS.id]
+    lines = [
+        (
+            f"`{own.setting.staged.id}/{own.setting.senders.id.partition(',')[0]}`",
+            *(_told(found[each][row].verdict, each) for each in names),
+        )
+        for row, own in enumerate(found[SCHEME])
+    ]
+    return table(("setting", *(f"{each}" for each in names)), lines)
+
+
+def _told(verdict: Verdict, scheme: str) -> str:
+    """The standing against `mac80211`, the largest gain and the largest loss."""
+    if not {scheme, REFERENCE} <= set(verdict.contenders):
+        return "–"
+    gaps = {criterion.id: verdict.gap(scheme, REFERENCE, criterion) for criterion in verdict.judged}
+    best, worst = max(gaps, key=lambda id: gaps[id]), min(gaps, key=lambda id: gaps[id])
+    parts = [f"{each} {signed(gaps[each])}" for each in dict.fromkeys((best, worst)) if abs(gaps[each]) >= 0.5]
+    word = WORDS[verdict.standing(scheme, REFERENCE)].split(",")[0]
+    return f"{word} ({', '.join(parts)})" if parts else word
 
 
 def _ran(outcomes: Outcomes, figure: str | None) -> list[str]:
