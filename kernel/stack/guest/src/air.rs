@@ -3,6 +3,9 @@
 //! Radio 0 is the access point, radio `n` the station `n` of the plan. Unicast QoS data enters the BSS ([`Bss::send_up`],
 //! [`Bss::send_down`]), below queues that the kernel's limits keep short. The BSS decides which frames share a PPDU, when it is
 //! sent and what becomes of it. Other frames (management, group addresses) pass at once and take no airtime.
+//!
+//! The kernel fixes one rate, that of the first station. Where a link of the plan has another mode, the medium reports that
+//! mode, as firmware does that chooses rates itself.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -198,7 +201,7 @@ impl Air {
     }
 
     /// Puts a data frame into the BSS.
-    fn enter(&mut self, frame: Frame, ip_bytes: u32, now: Time) {
+    fn enter(&mut self, mut frame: Frame, ip_bytes: u32, now: Time) {
         let stations = self.stations;
         let (station, down) = match (frame.from, frame.to()) {
             (0, Some(to)) if (1..=stations).contains(&to) => (to - 1, true),
@@ -209,12 +212,14 @@ impl Air {
             }
         };
         let station = StationId(station as u16);
-        if self.began.is_some() {
-            let direction = if down { Direction::Down } else { Direction::Up };
-            let mode = self.bss.link_mode(station, direction);
-            if let Some(rate) = frame.asks_for_other(&mode) {
-                *self.counts.other_rates.entry(rate).or_default() += 1;
-            }
+        let direction = if down { Direction::Down } else { Direction::Up };
+        let mode = self.bss.link_mode(station, direction);
+        if mode != self.bss.link_mode(StationId(0), direction) {
+            frame.set_rate(&mode);
+        } else if self.began.is_some()
+            && let Some(rate) = frame.asks_for_other(&mode)
+        {
+            *self.counts.other_rates.entry(rate).or_default() += 1;
         }
         self.entered = self.entered.wrapping_add(1);
         let packet = Packet {

@@ -70,6 +70,15 @@ fn address(radio: usize) -> [u8; 6] {
     [0x42, 0, 0, (radio >> 8) as u8, radio as u8, 0]
 }
 
+/// A mode's rate: its index, and the flag that says of what kind it is.
+fn rate_of(mode: &Mode) -> (u8, u16) {
+    match mode.format {
+        Format::Ht => (mode.mcs, RC_MCS),
+        Format::Vht => ((mode.streams - 1) << 4 | mode.mcs, RC_VHT_MCS),
+        _ => (u8::MAX, 0),
+    }
+}
+
 impl Frame {
     /// The frame of a message, if it has all that it needs.
     pub fn read(attributes: Attributes) -> Option<Frame> {
@@ -113,13 +122,14 @@ impl Frame {
         (is_qos_data && self.bytes.len() > OVERHEAD_BYTES).then(|| (self.bytes.len() - OVERHEAD_BYTES) as u32)
     }
 
+    /// Makes a mode the one that is reported as its first rate. Width and guard interval remain those that were asked for.
+    pub fn set_rate(&mut self, mode: &Mode) {
+        self.rates[0] = rate_of(mode).0;
+    }
+
     /// The first rate that the rate control asks for, as index and flags, if it is not this mode.
     pub fn asks_for_other(&self, mode: &Mode) -> Option<String> {
-        let (index, kind) = match mode.format {
-            Format::Ht => (mode.mcs, RC_MCS),
-            Format::Vht => ((mode.streams - 1) << 4 | mode.mcs, RC_VHT_MCS),
-            _ => (u8::MAX, 0),
-        };
+        let (index, kind) = rate_of(mode);
         let width = match mode.width_mhz {
             20 => 0,
             40 => RC_40_MHZ,
