@@ -115,6 +115,12 @@ def opposed(kernel: dict[str, Interval], model: dict[str, Interval]) -> list[str
     return [each for each in QUANTITIES if is_shown(model[each]) and kernel[each].estimate * model[each].estimate <= 0]
 
 
+def alike(kernel: dict[str, Interval], model: dict[str, Interval]) -> list[bool]:
+    """Of each quantity whose change is shown on both sides, whether it has the same direction."""
+    both = [(kernel[each], model[each]) for each in QUANTITIES if is_shown(kernel[each]) and is_shown(model[each])]
+    return [linux.estimate * wifair.estimate > 0 for linux, wifair in both]
+
+
 def shown(change: Interval, decimals: int) -> str:
     """The text of a table cell; bold if the interval excludes 0."""
     if change.low is None or change.high is None:
@@ -181,17 +187,23 @@ def main() -> None:
 
     with ThreadPoolExecutor(given.parallel) as pool:
         list(pool.map(run, missing))
-    lines, given_levels, agree = [], [], 0
+    lines: list[list[str]] = []
+    given_levels: list[list[str]] = []
+    both: list[bool] = []
+    agree = 0
     for _, scenario in cells:
         of_kinds = [runs(kind, scenario) for kind in KINDS]
         before, after = (simulated(scenario.override({"ap.scheme": scheme}), SIMULATED) for scheme in SCHEMES)
-        pair = rows(scenario.title, changes((of_kinds[0], of_kinds[1])), changes((before, after)))
+        of_linux, of_wifair = changes((of_kinds[0], of_kinds[1])), changes((before, after))
+        both += alike(of_linux, of_wifair)
+        pair = rows(scenario.title, of_linux, of_wifair)
         agree += pair[0][-1] == "yes"
         lines += pair
         given_levels.append(levels(scenario.title, of_kinds, [run["air_share"] for run in of_kinds[1]]))
     summary = (
-        f"In {agree} of {len(cells)} cells every change that is shown in wifair has the same direction in Linux. Means of {given.seeds} seeds in Linux "
-        f"and {SIMULATED} in wifair, 95 % intervals; a change is bold if its interval excludes 0."
+        f"Of {len(both)} changes that are shown on both sides, {sum(both)} have the same direction. In {agree} of {len(cells)} cells every change that is "
+        f"shown in wifair has the same direction in Linux's mean. {given.seeds} seeds in Linux and {SIMULATED} in wifair, 95 % intervals; a change "
+        "is bold, and *shown*, if its interval excludes 0."
     )
     heads = ("cell", "", *(head for head, _ in QUANTITIES.values()), "same direction")
     head = (

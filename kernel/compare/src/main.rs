@@ -184,7 +184,7 @@ impl Pair {
         {
             self.acks[flow as usize].next(acks.of_receivers, &mut packet, rng);
         }
-        let packet = if flow % 3 == 0 { packet.with_ecn(Ecn::Ect0) } else { packet };
+        let packet = if flow.is_multiple_of(3) { packet.with_ecn(Ecn::Ect0) } else { packet };
         if self.wifair.queue.is_empty() && self.sent.is_empty() && !self.setting.aql {
             let line = format!("i {}", self.ns());
             let idle = self.kernel.effect(&line);
