@@ -6,6 +6,7 @@ use wifair_core::{Class, Ecn, Packet, Rng, SpecError, StationId, TcpFlags, Time}
 use wifair_queue::{Eviction, Journal, PoliceAction, TxQueueEvent};
 use wifair_sim::{
     EventSpec, Lines, Plan, Reading, RunRecord, Tap, Trace, TraceError, TraceSpec, Way, Wire, WireBuilder,
+    WireId,
 };
 use wifair_wlan::{Bss, Delivery, Node, Output};
 
@@ -83,6 +84,14 @@ impl EmulatedNetwork {
             let allowed = format!("1 to {MAX_STATIONS} stations in an emulation");
             return Err(SpecError::new("bss.stations", format!("{stations} stations"), allowed));
         }
+        if !plan.neighbours.is_empty() {
+            let allowed = "one BSS in an emulation";
+            return Err(SpecError::new(
+                "neighbours",
+                format!("{} neighbours", plan.neighbours.len()),
+                allowed,
+            ));
+        }
         let mut events = vec![];
         for (i, event) in plan.events.iter().enumerate() {
             if event.flows.is_some() {
@@ -96,13 +105,13 @@ impl EmulatedNetwork {
         let mut bss = Bss::new(&plan.bss, seed)?;
         let journal = Journal::new();
         bss.keep_journal(&journal);
-        let mut wire = WireBuilder::new(&plan.wire);
-        let lines = wire.lines(Time::from_secs_f64(plan.wire.one_way_delay_ms * 1e-3), None);
+        let mut wire = WireBuilder::new(&plan.wire, Rng::stream(seed, "wire", "loss"));
+        let lines = wire.lines(WireId::FIRST, Time::from_secs_f64(plan.wire.one_way_delay_ms * 1e-3), None);
         Ok(EmulatedNetwork {
             plan: Plan { flows: vec![], ..plan.clone() },
             bss,
             journal,
-            wire: wire.build(Rng::stream(seed, "wire", "loss")),
+            wire: wire.build(),
             lines,
             events,
             store: Store::default(),
@@ -360,7 +369,7 @@ impl EmulatedNetwork {
 
     /// Applies an event of the scenario.
     fn change(&mut self, event: &EventSpec, now: Time) {
-        let EventSpec { at_s: _, station, ap, flows: _, wire } = event;
+        let EventSpec { at_s: _, bss: _, station, ap, flows: _, wire } = event;
         if let Some(change) = station {
             let stations = &self.plan.bss.stations;
             let index = stations.iter().position(|station| station.label == change.label);
@@ -413,7 +422,7 @@ fn exchange(bss: &Bss, trace: &mut Trace<Shown>, store: &Store, conversations: &
             new.for_each(|mpdu| serve(mpdu.packet));
         }
     }
-    trace.exchange(bss);
+    trace.exchange(0, bss);
 }
 
 #[cfg(test)]

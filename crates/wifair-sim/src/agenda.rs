@@ -25,11 +25,18 @@ pub enum ScheduledEvent {
     },
     /// The limit of the AP's buffer changes.
     ApLimit {
+        /// Number of the BSS.
+        bss: usize,
         /// The new limit.
         packets: u32,
     },
     /// The scheme of the AP's buffer is replaced.
-    ApScheme(Box<SchemeSpec>),
+    ApScheme {
+        /// Number of the BSS.
+        bss: usize,
+        /// The new scheme.
+        scheme: Box<SchemeSpec>,
+    },
     /// The first `count` flows of a group are opened, the others stopped.
     Count {
         /// Index of the group.
@@ -44,8 +51,10 @@ pub enum ScheduledEvent {
         /// The changed parameters.
         change: Box<TcpChange>,
     },
-    /// The wire's delay changes for flows that set no delay.
+    /// A wire's delay changes for flows that set no delay.
     WireDelay {
+        /// Number of the BSS that has the wire.
+        bss: usize,
         /// The new one-way delay.
         delay: Time,
     },

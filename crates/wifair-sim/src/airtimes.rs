@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 use wifair_core::{SpecError, StationId, Time};
 use wifair_queue::Direction;
-use wifair_wlan::{Bss, Turn};
+use wifair_wlan::Turn;
 
 use crate::plan::Plan;
 
@@ -9,11 +9,12 @@ use crate::plan::Plan;
 /// takes and that as many take as fit in a PPDU or TXOP, in microseconds, at the initial rates of the plan. See
 /// [`Bss::access`].
 pub fn airtimes(plan: &Plan, ip_bytes: u32, dscp: u8) -> Result<Value, SpecError> {
-    let bss = Bss::new(&plan.bss, 0)?;
+    let air = plan.air(0)?;
     let us = |time: Time| time.as_ns() as f64 * 1e-3;
     let turn = |turn: Turn| json!({"packets": turn.packets, "airtime_us": us(turn.airtime), "exposed_us": us(turn.exposed)});
     let row = |(index, label): (u16, &String), direction, name: &str| {
-        let access = bss.access(StationId(index), direction, ip_bytes, dscp);
+        let (bss, station) = air.place(StationId(index));
+        let access = air.bss(bss).access(station, direction, ip_bytes, dscp);
         json!({
             "station": label,
             "direction": name,
@@ -26,7 +27,7 @@ pub fn airtimes(plan: &Plan, ip_bytes: u32, dscp: u8) -> Result<Value, SpecError
             "full": turn(access.full),
         })
     };
-    let labels = (0..).zip(plan.bss.stations.iter().map(|station| &station.label));
+    let labels = (0..).zip(plan.stations().map(|station| &station.label));
     let both = |at: (u16, &_)| [row(at, Direction::Up, "up"), row(at, Direction::Down, "down")];
     Ok(labels.flat_map(both).collect())
 }

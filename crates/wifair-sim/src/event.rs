@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{SpecError, StationId, Time};
 use wifair_queue::SchemeSpec;
 use wifair_tcp::TcpChange;
-use wifair_wlan::{Bss, BssSpec, StationChange};
+use wifair_wlan::{BssSpec, ObssSpec, StationChange};
 
 use crate::agenda::{Agenda, ScheduledEvent};
+use crate::air::Air;
 use crate::check::check_range;
 
 /// Maximum number of events of a plan: a change every millisecond for a thousand seconds.
@@ -23,6 +24,9 @@ pub const MAX_EVENTS: usize = 1_000_000;
 pub struct EventSpec {
     /// Time in seconds from the start of the run, warm-up included.
     pub at_s: f64,
+    /// Name of the BSS whose access point or wire changes. Without the key, the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bss: Option<String>,
     /// New values of a station.
     #[serde(default)]
     pub station: Option<StationChange>,
@@ -77,6 +81,10 @@ pub struct WireChange {
 
 /// The names that events of a plan may use.
 pub(crate) struct Named<'a> {
+    /// Numbers of BSSs. The first has the name of its access point and its own.
+    pub bsss: BTreeMap<&'a str, usize>,
+    /// By BSS: whether it does not share the wire of the first.
+    pub own_wires: Vec<bool>,
     pub stations: BTreeMap<&'a str, StationId>,
     /// Index and number of flows of each group.
     pub groups: BTreeMap<&'a str, (u32, u32)>,
@@ -85,18 +93,17 @@ pub(crate) struct Named<'a> {
 impl EventSpec {
     /// An event at `at_s` that changes nothing yet.
     pub fn new(at_s: f64) -> EventSpec {
-        EventSpec { at_s, station: None, ap: None, flows: None, wire: None }
+        EventSpec { at_s, bss: None, station: None, ap: None, flows: None, wire: None }
     }
 
-    /// Checks the event at `path` of a plan that runs until `horizon_s`. The plan checks changes of TCP, which depend on the
-    /// flows and on earlier events.
+    /// Checks the event at `path` of a plan. The plan checks changes of TCP, which depend on the flows and on earlier events.
     pub(crate) fn validate(
         &self,
         path: &str,
         horizon_s: f64,
         named: &Named,
-        cell: &BssSpec,
-        bss: &Bss,
+        obss: &ObssSpec,
+        air: &Air,
     ) -> Result<(), SpecError> {
         check_range(&format!("{path}.at_s"), self.at_s, 0.0, horizon_s, "s, the end of the run")?;
         if self.station.is_none() && self.ap.is_none() && self.flows.is_none() && self.wire.is_none() {
@@ -109,10 +116,12 @@ impl EventSpec {
                 let key = format!("{path}.label");
                 return Err(SpecError::new(key, &change.label, "the label of a station of the BSS"));
             };
-            bss.check_change(station, change, &path)?;
+            air.check_change(station, change, &path)?;
         }
+        let bss = self.validate_bss(path, named)?;
         if let Some(change) = &self.ap {
-            change.validate(&format!("{path}.ap"), cell, bss)?;
+            let spec = obss.spec(bss);
+            change.validate(&format!("{path}.ap"), &spec, air.bss(bss).ap_limit_is_controlled())?;
         }
         if let Some(change) = &self.flows {
             change.validate(&format!("{path}.flows"), named)?;
@@ -125,19 +134,40 @@ impl EventSpec {
         }
     }
 
+    /// The number of the BSS that changes.
+    fn validate_bss(&self, path: &str, named: &Named) -> Result<usize, SpecError> {
+        let Some(name) = &self.bss else { return Ok(0) };
+        let key = format!("{path}.bss");
+        if self.ap.is_none() && self.wire.is_none() {
+            let allowed =
+                "no such key without a table `ap` or `wire`: names of stations and groups are unique";
+            return Err(SpecError::new(key, name, allowed));
+        }
+        let Some(&bss) = named.bsss.get(name.as_str()) else {
+            let allowed = named.bsss.keys().copied().collect::<Vec<_>>().join(", ");
+            return Err(SpecError::new(key, name, format!("a BSS: {allowed}")));
+        };
+        if self.wire.is_some() && !named.own_wires[bss] {
+            let allowed = "a BSS with a separate wire, or no such key for the wire that the others share";
+            return Err(SpecError::new(key, name, allowed));
+        }
+        Ok(bss)
+    }
+
     /// Adds the event to the agenda.
     pub(crate) fn enter(&self, agenda: &mut Agenda, named: &Named) {
         let at = Time::from_secs_f64(self.at_s);
+        let bss = self.bss.as_ref().map_or(0, |name| named.bsss[name.as_str()]);
         if let Some(change) = &self.station {
             let station = named.stations[change.label.as_str()];
             agenda.add(at, ScheduledEvent::Station { station, change: change.clone() });
         }
         if let Some(ApChange { limit_packets, scheme }) = &self.ap {
             if let Some(packets) = *limit_packets {
-                agenda.add(at, ScheduledEvent::ApLimit { packets });
+                agenda.add(at, ScheduledEvent::ApLimit { bss, packets });
             }
             if let Some(scheme) = scheme {
-                agenda.add(at, ScheduledEvent::ApScheme(Box::new(scheme.clone())));
+                agenda.add(at, ScheduledEvent::ApScheme { bss, scheme: Box::new(scheme.clone()) });
             }
         }
         if let Some(FlowsChange { group, count, tcp }) = &self.flows {
@@ -151,19 +181,20 @@ impl EventSpec {
             }
         }
         if let Some(WireChange { one_way_delay_ms }) = self.wire {
-            agenda.add(at, ScheduledEvent::WireDelay { delay: Time::from_secs_f64(one_way_delay_ms * 1e-3) });
+            let delay = Time::from_secs_f64(one_way_delay_ms * 1e-3);
+            agenda.add(at, ScheduledEvent::WireDelay { bss, delay });
         }
     }
 }
 
 impl ApChange {
-    fn validate(&self, path: &str, cell: &BssSpec, bss: &Bss) -> Result<(), SpecError> {
+    fn validate(&self, path: &str, cell: &BssSpec, limit_is_controlled: bool) -> Result<(), SpecError> {
         if self.limit_packets.is_none() && self.scheme.is_none() {
             return Err(SpecError::new(path, "a table without effect", "limit_packets or scheme in it"));
         }
         if let Some(packets) = self.limit_packets {
             let key = format!("{path}.limit_packets");
-            if bss.ap_limit_is_controlled() {
+            if limit_is_controlled {
                 let allowed = "no such change where ap.limit_controller moves the limit";
                 return Err(SpecError::new(key, "this key", allowed));
             }

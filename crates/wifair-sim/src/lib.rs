@@ -8,6 +8,7 @@
 
 mod address;
 mod agenda;
+mod air;
 mod airtimes;
 pub mod application;
 mod batch;
@@ -48,9 +49,9 @@ pub use fingerprint::Fingerprint;
 pub use hidden::hidden_pairs;
 pub use live::LiveNetwork;
 pub use network::Network;
-pub use plan::{FlowDirection, FlowSpec, MAX_FLOWS, Plan, RunSpec, SCHEMA_VERSION, WireSpec};
+pub use plan::{FlowDirection, FlowSpec, MAX_FLOWS, Neighbour, Plan, RunSpec, SCHEMA_VERSION, WireSpec};
 pub use reading::Reading;
-pub use record::{FlowRow, QueueRow, RunRecord, RunRow, StationRow, WireRow, all_tables, tables};
+pub use record::{BssRow, FlowRow, QueueRow, RunRecord, RunRow, StationRow, WireRow, all_tables, tables};
 pub use run::{Progress, fingerprint, run, run_traced, run_watched};
 pub use schema::schema;
 pub use series::SeriesRow;
@@ -60,4 +61,4 @@ pub use trace::{Contents, EventRow, EventSink, PcapSpec, Trace, TraceError, Trac
 pub use transfer::{TransferEnd, TransferGroupRow, TransferRecord, TransferRow};
 pub use wifair_core::SpecError;
 pub use wifair_queue::{ExternalScheme, Maker};
-pub use wire::{Lines, LinkCounters, Way, Wire, WireArrival, WireBuilder, WireCounters};
+pub use wire::{Lines, LinkCounters, Way, Wire, WireArrival, WireBuilder, WireCounters, WireId};

@@ -19,6 +19,7 @@ use crate::flow::Flow;
 use crate::network::Network;
 use crate::plan::Plan;
 use crate::tap::Tap;
+use crate::wire::WireId;
 
 /// Maximum number of frames, and of events at ports, waiting for a snapshot; beyond that the oldest are discarded and counted.
 const MAX_WAITING: usize = 4096;
@@ -164,7 +165,7 @@ impl Tap for Watch {
         self.fingerprint.crossed_air(now, packet, to);
     }
 
-    fn exchange(&mut self, bss: &Bss) {
+    fn exchange(&mut self, _number: usize, bss: &Bss) {
         let idle_since = self.ends;
         self.begun += 1;
         if let Some(beacon) = bss.beacon() {
@@ -308,10 +309,14 @@ impl LiveNetwork {
             true => {
                 // The end of the present exchange was not recorded.
                 self.network.tap_mut().ends = now;
-                self.network.bss_mut().keep_ap_journal(&journal);
+                self.bss_mut().keep_ap_journal(&journal);
             }
-            false => self.network.bss_mut().stop_ap_journal(),
+            false => self.bss_mut().stop_ap_journal(),
         }
+    }
+
+    fn bss_mut(&mut self) -> &mut Bss {
+        self.network.only_bss_mut().expect("a plan with a field is refused")
     }
 
     /// Adds the events of `plan` beyond those of this network's plan; they must not be in the past. In all else the plans are
@@ -391,7 +396,7 @@ impl LiveNetwork {
                 "collision_ns": air.collision_airtime.as_ns(),
                 "beacon_ns": air.beacons.airtime.as_ns(),
                 "idle_ns": air.idle.as_ns(),
-                "wire_losses": self.network.wire().counters(self.network.now()).losses,
+                "wire_losses": self.network.wire().counters(WireId::FIRST, self.network.now()).losses,
                 "wire_packets": self.network.wire().in_flight(),
             },
             "frames": frames.iter().map(|frame| frame.row(now)).collect::<Vec<_>>(),

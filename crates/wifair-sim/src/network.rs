@@ -10,27 +10,28 @@ use changeable::Changes;
 use listeners::Listeners;
 use std::sync::Arc;
 
-use wifair_core::{ConnectionId, Counters, Rate, Rng, SpecError, StationId, Time};
-use wifair_queue::{Direction, Ledger, TxQueue};
+use wifair_core::{ConnectionId, Counters, Rate, Rng, SpecError, Time};
+use wifair_queue::{Direction, Ledger};
 use wifair_tcp::{Receiver, Sender};
-use wifair_wlan::{Bss, Delivery, Node, Output};
+use wifair_wlan::{Bss, BssSnapshot, Delivery, FieldUsage, Node, Output};
 
 use crate::address;
 use crate::agenda::{Agenda, ScheduledEvent};
+use crate::air::Air;
 use crate::application::{Carried, Transport};
 use crate::connection::{Connection, EndPoint};
 use crate::datagram_session::DatagramSession;
 use crate::flow::{Carries, Flow, Groups, TransferSequence};
 use crate::min_tree::MinTree;
-use crate::plan::{FlowDirection, Plan};
+use crate::plan::{FlowDirection, Neighbour, Plan};
 use crate::tap::Tap;
 use crate::transfer::TransferRecord;
-use crate::wire::{Way, Wire, WireArrival, WireBuilder};
+use crate::wire::{Way, Wire, WireArrival, WireBuilder, WireId};
 
-/// The whole network of one replication: the BSS, the wire, the hosts; and the event loop.
+/// The whole network of one replication: the BSSs, the wires, the hosts; and the event loop.
 ///
 /// Events of one instant are handled in this order, independent of the order of scheduling: the agenda of the scenario (in its
-/// own order), arrivals from the wire (by line), timers of TCP (by connection, sender first), then the BSS (`docs/medium.md`,
+/// own order), arrivals from the wires (by line), timers of TCP (by connection, sender first), then the BSSs (`docs/medium.md`,
 /// section 6).
 pub struct Network<T: Tap = ()> {
     fabric: Fabric<T>,
@@ -46,7 +47,8 @@ pub struct Network<T: Tap = ()> {
     listeners: Listeners,
     /// Transfers that have ended and have not been taken yet.
     finished: Vec<TransferRecord>,
-    stations: u16,
+    /// By BSS: its wire.
+    wire_of: Vec<WireId>,
     /// By flow: counters of connections that the AP's monitor has forgotten.
     forgotten: Vec<[Ledger; 3]>,
     /// State for events that change flows or the wire; absent if there are none.
@@ -56,7 +58,7 @@ pub struct Network<T: Tap = ()> {
 /// Everything that connections send into and wait for. Separate from them, so that an event looks up its connection once.
 struct Fabric<T> {
     now: Time,
-    bss: Bss,
+    air: Air,
     wire: Wire,
     /// When each end is to be woken, at index 2 · slot + end. May be early: an end that is woken early is asked again, so a
     /// timer that is only postponed needs no update before half of its time has passed.
@@ -76,10 +78,11 @@ impl Network {
 impl<T: Tap> Network<T> {
     /// Like [`Network::new`], with an observer.
     pub fn tapped(plan: &Plan, seed: u64, mut tap: T) -> Result<Network<T>, SpecError> {
-        let mut bss = Bss::new(&plan.bss, seed)?;
-        tap.begin(&mut bss);
-        let default_delay_ms = plan.wire.one_way_delay_ms;
-        let mut wire = WireBuilder::new(&plan.wire);
+        let mut air = plan.air(seed)?;
+        air.each(|number, bss| tap.begin(number, bss));
+        let (mut wire, wire_of) = wires(plan, seed);
+        let default_delays_ms: Vec<f64> =
+            plan.bsss().map(|bss| bss.own_wire.unwrap_or(&plan.wire).one_way_delay_ms).collect();
         let station_ids = plan.station_ids();
         let mut agenda = Agenda::new();
         let (groups, group_of) = Groups::new(plan);
@@ -90,11 +93,11 @@ impl<T: Tap> Network<T> {
             let station = station_ids[spec.station.as_str()];
             let tcp = Arc::new(spec.tcp_of_ends());
             if tcp.small_queue.is_some() {
-                bss.report_completions(station);
+                air.report_completions(station);
             }
-            let delay_ms = spec.one_way_delay_ms.unwrap_or(default_delay_ms);
-            let lines =
-                wire.lines(Time::from_secs_f64(delay_ms * 1e-3), spec.wire_rate_mbps.map(Rate::from_mbps));
+            let (bss, _) = air.place(station);
+            let delay = Time::from_secs_f64(spec.one_way_delay_ms.unwrap_or(default_delays_ms[bss]) * 1e-3);
+            let lines = wire.lines(wire_of[bss], delay, spec.wire_rate_mbps.map(Rate::from_mbps));
             let mut start_s = spec.start_s;
             if spec.start_spread_s > 0.0 {
                 start_s += Rng::stream(seed, &spec.label, "start").unit() * spec.start_spread_s;
@@ -152,8 +155,8 @@ impl<T: Tap> Network<T> {
         let changes = plan.events.iter().any(|event| event.flows.is_some() || event.wire.is_some());
         let fabric = Fabric {
             now: Time::ZERO,
-            bss,
-            wire: wire.build(Rng::stream(seed, "wire", "loss")),
+            air,
+            wire: wire.build(),
             timers: MinTree::new(2 * connections.len()),
             next_external: agenda.next(),
             tap,
@@ -162,13 +165,13 @@ impl<T: Tap> Network<T> {
             fabric,
             agenda,
             forgotten: vec![Default::default(); flows.len()],
-            listeners: Listeners::new(&connections, plan.bss.stations.len()),
+            listeners: Listeners::new(&connections, station_ids.len()),
             connections,
             flows,
             flow_of,
             groups,
             finished: vec![],
-            stations: plan.bss.stations.len() as u16,
+            wire_of,
             changes: changes.then(|| Box::new(Changes::new(plan))),
         };
         for slot in 0..network.connections.len() {
@@ -192,9 +195,29 @@ impl<T: Tap> Network<T> {
         self.fabric.now
     }
 
-    /// The BSS.
+    /// The first BSS; if there are several, to read what does not need the field ([`Obss::bss`](wifair_wlan::Obss::bss)).
     pub fn bss(&self) -> &Bss {
-        &self.fabric.bss
+        self.fabric.air.bss(0)
+    }
+
+    /// The BSSs, as [`Network::bss`].
+    pub fn bsss(&self) -> impl Iterator<Item = &Bss> {
+        self.fabric.air.bsss()
+    }
+
+    /// By BSS: all its counters.
+    pub fn snapshots(&self) -> impl Iterator<Item = BssSnapshot> {
+        (0..self.fabric.air.count()).map(|bss| self.fabric.air.snapshot(bss, self.fabric.now))
+    }
+
+    /// By BSS: how its frames fare among those of others, if there are several.
+    pub fn field_usages(&self) -> impl Iterator<Item = Option<FieldUsage>> {
+        (0..self.fabric.air.count()).map(|bss| self.fabric.air.field_usage(bss, self.fabric.now))
+    }
+
+    /// By BSS: its wire, which several may share.
+    pub fn wires(&self) -> impl Iterator<Item = WireId> {
+        self.wire_of.iter().copied()
     }
 
     /// The wired side.
@@ -218,24 +241,21 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    /// The ports of each station.
-    pub(crate) fn station_ports(&self) -> impl Iterator<Item = impl Iterator<Item = &TxQueue>> {
-        (0..self.stations).map(|id| self.fabric.bss.station_ports(StationId(id)).map(|(_, port)| port))
-    }
-
     /// The counts of each flow's packets at the AP's ports, by class, since the flow was first seen.
     pub(crate) fn tallies(&self, now: Time) -> Vec<[Ledger; 3]> {
         let mut tallies = self.forgotten.clone();
-        for flow in self.fabric.bss.ap_ports().flat_map(|(_, port)| port.snapshot(now).flows) {
-            let tuple = self.fabric.bss.flows().tuple(flow.flow);
-            tallies[self.flow_of[address::slot_to_server(&tuple)] as usize].add(&flow.classes);
+        for bss in self.fabric.air.bsss() {
+            for flow in bss.ap_ports().flat_map(|(_, port)| port.snapshot(now).flows) {
+                let tuple = bss.flows().tuple(flow.flow);
+                tallies[self.flow_of[address::slot_to_server(&tuple)] as usize].add(&flow.classes);
+            }
         }
         tallies
     }
 
-    /// Takes the counters of the flows that the AP's monitor has forgotten.
+    /// Takes the counters of the flows that the APs' monitors have forgotten.
     fn collect_forgotten(&mut self) {
-        while let Some((_, tuple, classes)) = self.fabric.bss.pop_forgotten() {
+        while let Some((tuple, classes)) = self.fabric.air.pop_forgotten() {
             self.forgotten[self.flow_of[address::slot_to_server(&tuple)] as usize].add(&classes);
         }
     }
@@ -245,8 +265,8 @@ impl<T: Tap> Network<T> {
     pub fn run_until(&mut self, end: Time) {
         loop {
             self.fabric.find_next(&self.agenda, end);
-            // The BSS runs alone until the next external event, which its deliveries may bring forward.
-            while self.advance_bss(self.fabric.next_external) {}
+            // The air runs alone until the next external event, which its deliveries may bring forward.
+            while self.advance_air(self.fabric.next_external) {}
             let next = self.fabric.next_external;
             if next >= end {
                 self.fabric.now = end;
@@ -265,15 +285,15 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    /// Runs the BSS before `limit` until it delivers something; returns whether it has.
-    fn advance_bss(&mut self, limit: Time) -> bool {
-        let Fabric { bss, wire, tap, now: at, .. } = &mut self.fabric;
-        let watch = |bss: &Bss| {
+    /// Runs the BSSs before `limit` until one delivers something; returns whether one has.
+    fn advance_air(&mut self, limit: Time) -> bool {
+        let Fabric { air, wire, tap, now: at, .. } = &mut self.fabric;
+        let watch = |number: usize, bss: &Bss| {
             if tap.is_watching() {
-                tap.exchange(bss);
+                tap.exchange(number, bss);
             }
         };
-        let Some((now, output)) = bss.advance_watched(limit, watch) else { return false };
+        let Some((now, output)) = air.advance_watched(limit, watch) else { return false };
         *at = now;
         let Delivery { packet, to } = match output {
             Output::Delivery(delivery) => delivery,
@@ -322,23 +342,27 @@ impl<T: Tap> Network<T> {
             ScheduledEvent::Start { flow } => self.start(flow),
             ScheduledEvent::Stop { flow } => self.stop(flow),
             ScheduledEvent::Station { station, change } => {
-                self.fabric.bss.change_station(station, &change, self.fabric.now)
+                self.fabric.air.change_station(station, &change, self.fabric.now)
             }
-            ScheduledEvent::ApLimit { packets } => self.fabric.bss.set_ap_limit(packets, self.fabric.now),
-            ScheduledEvent::ApScheme(scheme) => self.fabric.bss.set_ap_scheme(&scheme, self.fabric.now),
+            ScheduledEvent::ApLimit { bss, packets } => {
+                self.fabric.air.set_ap_limit(bss, packets, self.fabric.now)
+            }
+            ScheduledEvent::ApScheme { bss, scheme } => {
+                self.fabric.air.set_ap_scheme(bss, &scheme, self.fabric.now)
+            }
             ScheduledEvent::Count { group, count } => self.set_count(group, count),
             ScheduledEvent::Tcp { group, change } => self.change_tcp(group, &change),
-            ScheduledEvent::WireDelay { delay } => self.set_wire_delay(delay),
+            ScheduledEvent::WireDelay { bss, delay } => self.set_wire_delay(bss, delay),
         }
     }
 
     fn arrive_from_wire(&mut self) {
-        let Fabric { bss, wire, tap, now, .. } = &mut self.fabric;
+        let Fabric { air, wire, tap, now, .. } = &mut self.fabric;
         let (now, WireArrival { way, slot, packet }) = (*now, wire.arrive());
         let connection = &mut self.connections[slot];
         tap.crossed_wire(now, packet, way);
         if way == Way::ToAp {
-            return bss.send_down(connection.station, packet, now);
+            return air.send_down(connection.station, packet, now);
         }
         if connection.id != packet.connection {
             let packet = *packet;
@@ -394,6 +418,18 @@ impl<T: Tap> Network<T> {
     }
 }
 
+/// The wires of a plan, and by BSS the one that it has. Losses of the first have the stream (`seed`, `"wire"`, `"loss"`), those
+/// of a neighbour's own the stream (`seed`, the neighbour's label, `"loss"`).
+fn wires(plan: &Plan, seed: u64) -> (WireBuilder, Vec<WireId>) {
+    let mut wire = WireBuilder::new(&plan.wire, Rng::stream(seed, "wire", "loss"));
+    let own = |neighbour: &Neighbour| match &neighbour.wire {
+        Some(spec) => wire.add(spec, Rng::stream(seed, &neighbour.label, "loss")),
+        None => WireId::FIRST,
+    };
+    let of_neighbours: Vec<WireId> = plan.neighbours.iter().map(own).collect();
+    (wire, [vec![WireId::FIRST], of_neighbours].concat())
+}
+
 impl<T: Tap> Fabric<T> {
     fn move_to(&mut self, next: Time) {
         if next < self.now {
@@ -432,7 +468,7 @@ impl<T: Tap> Fabric<T> {
         if (direction == FlowDirection::Up) == (E::INDEX == Sender::INDEX) {
             while let Some(packet) = end.poll_transmit(now) {
                 self.tap.sent(now, packet, Some(station));
-                self.bss.send_up(station, packet, now);
+                self.air.send_up(station, packet, now);
             }
         } else {
             while let Some(packet) = end.poll_transmit(now) {

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use wifair_core::{SpecError, StationId, Time};
 use wifair_queue::{ExternalScheme, Maker};
 use wifair_tcp::TcpSpec;
-use wifair_wlan::{Bss, BssSpec};
+use wifair_wlan::{ApSpec, BssSpec, NeighbourSpec, ObssSpec, StationSpec};
+
+use crate::air::Air;
 
 use crate::application::{ApplicationSpec, Carried, Transport};
 use crate::check::check_range;
@@ -19,6 +21,10 @@ use crate::json;
 pub const SCHEMA_VERSION: u32 = 1;
 /// Maximum number of flows of one run, and of connections, of which a flow may have several in parallel.
 pub const MAX_FLOWS: usize = 100_000;
+
+/// The first BSS's access point, and the stations of a BSS together, as nodes in results.
+pub(crate) const AP: &str = "ap";
+pub(crate) const NODE_OF_STATIONS: &str = "stations";
 
 /// All that defines one run except the seed.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +38,12 @@ pub struct Plan {
     pub run: RunSpec,
     /// The BSS: PHY, MAC, access point, stations.
     pub bss: BssSpec,
+    /// Name of the BSS in results, if it has neighbours. The access point is called `ap` all the same.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub bss_label: String,
+    /// Other BSSs on the channel; only with the table `bss.field`, whose powers hold for the nodes of all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub neighbours: Vec<Neighbour>,
     /// The wired side.
     #[serde(default)]
     pub wire: WireSpec,
@@ -40,6 +52,22 @@ pub struct Plan {
     /// Changes during the run.
     #[serde(default)]
     pub events: Vec<EventSpec>,
+}
+
+/// Another BSS on the channel. It has the PHY, the MAC and the radio channel of `bss`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Neighbour {
+    /// Unique name of the BSS and of its access point, used in results and for random streams.
+    pub label: String,
+    /// The access point.
+    #[serde(default)]
+    pub ap: ApSpec,
+    /// The stations. No two stations of all BSSs have one name.
+    pub stations: Vec<StationSpec>,
+    /// The wired side of the BSS. Without the table, its flows share the wire of `bss`.
+    #[serde(default)]
+    pub wire: Option<WireSpec>,
 }
 
 /// Duration of a run, and what it records.
@@ -92,6 +120,24 @@ pub struct WireSpec {
     pub one_way_delay_ms: f64,
     /// Packet loss probability of each direction, 0 to 1.
     pub loss_rate: f64,
+}
+
+impl WireSpec {
+    /// Checks the wire at `path` of a plan.
+    fn validate(&self, path: &str) -> Result<(), SpecError> {
+        let key = |name: &str| format!("{path}.{name}");
+        check_range(&key("rate_mbps"), self.rate_mbps, 0.001, 1e6, "Mbps")?;
+        if let Some(rate) = self.rate_up_mbps {
+            check_range(&key("rate_up_mbps"), rate, 0.001, 1e6, "Mbps")?;
+        }
+        if let Some(packets) = self.limit_packets
+            && !(1..=1_000_000).contains(&packets)
+        {
+            return Err(SpecError::new(key("limit_packets"), packets, "1 to 1000000 packets"));
+        }
+        check_range(&key("one_way_delay_ms"), self.one_way_delay_ms, 0.0, 1e5, "ms")?;
+        check_range(&key("loss_rate"), self.loss_rate, 0.0, 1.0, "")
+    }
 }
 
 impl Default for WireSpec {
@@ -203,6 +249,31 @@ impl FlowSpec {
     }
 }
 
+/// A BSS of a plan.
+#[derive(Clone, Copy)]
+pub(crate) struct PlannedBss<'a> {
+    /// Its name in results.
+    pub name: &'a str,
+    /// Its access point: its name as a node, and its settings.
+    pub ap_label: &'a str,
+    pub ap: &'a ApSpec,
+    pub stations: &'a [StationSpec],
+    /// Its wire, unless it shares that of the first.
+    pub own_wire: Option<&'a WireSpec>,
+}
+
+impl PlannedBss<'_> {
+    fn of(neighbour: &Neighbour) -> PlannedBss<'_> {
+        PlannedBss {
+            name: &neighbour.label,
+            ap_label: &neighbour.label,
+            ap: &neighbour.ap,
+            stations: &neighbour.stations,
+            own_wire: neighbour.wire.as_ref(),
+        }
+    }
+}
+
 fn user_timeout_s() -> f64 {
     300.0
 }
@@ -241,7 +312,10 @@ impl Plan {
     ) -> Result<Plan, SpecError> {
         let mut plan: Plan = json::read(json)?;
         let of_events = plan.events.iter_mut().filter_map(|event| event.ap.as_mut()?.scheme.as_mut());
-        for scheme in plan.bss.schemes_mut().chain(of_events) {
+        let of_neighbours = plan.neighbours.iter_mut().flat_map(|Neighbour { ap, stations, .. }| {
+            ap.schemes_mut().chain(stations.iter_mut().flat_map(StationSpec::schemes_mut))
+        });
+        for scheme in plan.bss.schemes_mut().chain(of_neighbours).chain(of_events) {
             scheme.supply(find);
         }
         plan.validate()?;
@@ -269,27 +343,78 @@ impl Plan {
         if let Some(interval) = run.state_interval_s {
             check_range("run.state_interval_s", interval, 1e-4, run.duration_s, "s")?;
         }
-        check_range("wire.rate_mbps", self.wire.rate_mbps, 0.001, 1e6, "Mbps")?;
-        if let Some(rate) = self.wire.rate_up_mbps {
-            check_range("wire.rate_up_mbps", rate, 0.001, 1e6, "Mbps")?;
+        self.wire.validate("wire")?;
+        for (i, neighbour) in self.neighbours.iter().enumerate() {
+            neighbour.wire.as_ref().map_or(Ok(()), |wire| wire.validate(&format!("neighbours[{i}].wire")))?;
         }
-        if let Some(packets) = self.wire.limit_packets
-            && !(1..=1_000_000).contains(&packets)
-        {
-            return Err(SpecError::new("wire.limit_packets", packets, "1 to 1000000 packets"));
-        }
-        check_range("wire.one_way_delay_ms", self.wire.one_way_delay_ms, 0.0, 1e5, "ms")?;
-        check_range("wire.loss_rate", self.wire.loss_rate, 0.0, 1.0, "")?;
-        let bss = Bss::new(&self.bss, 0)
-            .map_err(|error| SpecError { key: format!("bss.{}", error.key), ..error })?;
+        self.validate_bss_labels()?;
+        let air = self.air(0)?;
         self.validate_flows()?;
-        self.validate_events(&bss)
+        self.validate_events(&air)
+    }
+
+    /// Names of BSSs are names of nodes in results.
+    fn validate_bss_labels(&self) -> Result<(), SpecError> {
+        if self.neighbours.is_empty() && !self.bss_label.is_empty() {
+            let allowed = "no such key without neighbours: there is one BSS";
+            return Err(SpecError::new("bss_label", "this key", allowed));
+        }
+        let own = std::iter::once(("bss_label".to_string(), &self.bss_label));
+        let others = self.neighbours.iter().enumerate();
+        let labels = own.chain(others.map(|(i, of)| (format!("neighbours[{i}].label"), &of.label)));
+        for (i, (key, label)) in labels.enumerate() {
+            let is_taken = i > 0 && *label == self.bss_label;
+            if is_taken || label == NODE_OF_STATIONS || label.contains('/') {
+                let allowed = "another name than bss_label, \"stations\" or one with a \"/\"";
+                return Err(SpecError::new(key, format!("{label:?}"), allowed));
+            }
+        }
+        Ok(())
+    }
+
+    /// The stations of all BSSs, those of the first BSS first. Their places are their numbers in a network.
+    pub(crate) fn stations(&self) -> impl Iterator<Item = &StationSpec> {
+        self.bsss().flat_map(|bss| bss.stations)
     }
 
     /// The stations by label.
     pub(crate) fn station_ids(&self) -> BTreeMap<&str, StationId> {
-        let labels = self.bss.stations.iter().map(|station| station.label.as_str());
+        let labels = self.stations().map(|station| station.label.as_str());
         labels.enumerate().map(|(index, label)| (label, StationId(index as u16))).collect()
+    }
+
+    /// The BSSs, the first first.
+    pub(crate) fn bsss(&self) -> impl Iterator<Item = PlannedBss<'_>> {
+        let first = PlannedBss {
+            name: if self.bss_label.is_empty() { AP } else { &self.bss_label },
+            ap_label: AP,
+            ap: &self.bss.ap,
+            stations: &self.bss.stations,
+            own_wire: Some(&self.wire),
+        };
+        std::iter::once(first).chain(self.neighbours.iter().map(PlannedBss::of))
+    }
+
+    /// The neighbours as the engine takes them.
+    fn neighbour_specs(&self) -> Vec<NeighbourSpec> {
+        let of = |Neighbour { label, ap, stations, .. }: &Neighbour| NeighbourSpec {
+            label: label.clone(),
+            ap: ap.clone(),
+            stations: stations.clone(),
+        };
+        self.neighbours.iter().map(of).collect()
+    }
+
+    /// What its BSSs have on the air, idle at time zero.
+    ///
+    /// # Errors
+    /// Returns the first value that is not allowed, by its key in the plan.
+    pub(crate) fn air(&self, seed: u64) -> Result<Air, SpecError> {
+        Air::new(&self.bss, self.neighbour_specs(), seed).map_err(|error| {
+            let is_of_neighbour = error.key.starts_with("neighbours");
+            let key = if is_of_neighbour { error.key } else { format!("bss.{}", error.key) };
+            SpecError { key, ..error }
+        })
     }
 
     /// Each group's index by its name, in the order in which the flows name them; and each flow's group by its index.
@@ -303,14 +428,15 @@ impl Plan {
         (indexes, group_of)
     }
 
-    fn validate_events(&self, bss: &Bss) -> Result<(), SpecError> {
+    fn validate_events(&self, air: &Air) -> Result<(), SpecError> {
         if self.events.len() > MAX_EVENTS {
             let value = format!("{} events", self.events.len());
             return Err(SpecError::new("events", value, format!("0 to {MAX_EVENTS} events")));
         }
         let named = self.named();
+        let obss = ObssSpec { bss: self.bss.clone(), neighbours: self.neighbour_specs() };
         for (i, event) in self.events.iter().enumerate() {
-            event.validate(&format!("events[{i}]"), self.horizon_s(), &named, &self.bss, bss)?;
+            event.validate(&format!("events[{i}]"), self.horizon_s(), &named, &obss, air)?;
         }
         self.validate_tcp_of_events()
     }
@@ -321,7 +447,10 @@ impl Plan {
         let mut sizes = vec![0; indexes.len()];
         group_of.iter().for_each(|&group| sizes[group as usize] += 1);
         let groups = indexes.into_iter().map(|(name, index)| (name, (index, sizes[index as usize])));
-        Named { stations: self.station_ids(), groups: groups.collect() }
+        let numbers = self.bsss().enumerate();
+        let bsss = numbers.flat_map(|(number, bss)| [(bss.name, number), (bss.ap_label, number)]).collect();
+        let own_wires = self.bsss().map(|bss| bss.own_wire.is_some()).collect();
+        Named { bsss, own_wires, stations: self.station_ids(), groups: groups.collect() }
     }
 
     /// Checks each change of TCP, applied after earlier changes.
@@ -369,7 +498,7 @@ impl Plan {
                 format!("1 to {MAX_FLOWS} flows"),
             ));
         }
-        let stations: BTreeSet<&str> = self.bss.stations.iter().map(|s| s.label.as_str()).collect();
+        let stations: BTreeSet<&str> = self.stations().map(|s| s.label.as_str()).collect();
         let mut labels: BTreeMap<&str, usize> = BTreeMap::new();
         // By group, whether it ends by itself.
         let mut ends: BTreeMap<&str, bool> = BTreeMap::new();

@@ -1,12 +1,12 @@
 //! Counters of a BSS whose packets do not come from a plan's flows.
 
-use wifair_core::{StationId, Time};
+use wifair_core::Time;
 use wifair_wlan::Bss;
 
 use crate::plan::Plan;
 use crate::record::{Probes, RunRecord};
-use crate::snapshot::Snapshot;
-use crate::wire::Wire;
+use crate::snapshot::{BssCounters, Snapshot};
+use crate::wire::{Wire, WireId};
 
 /// The counters of a BSS and its wire at an instant, without flows.
 pub struct Reading(Snapshot);
@@ -14,10 +14,9 @@ pub struct Reading(Snapshot);
 impl Reading {
     /// Copies every counter at `now`, which is not after the BSS's next event.
     pub fn take(bss: &Bss, wire: &Wire, now: Time) -> Reading {
-        let medium = bss.snapshot(now);
-        let stations = (0..medium.stations.len() as u16).map(StationId);
-        let stations = stations.map(|id| bss.station_ports(id).map(|(_, port)| port));
-        Reading(Snapshot::without_flows(bss, stations, wire.counters(now), now))
+        let counters = BssCounters::take(bss, bss.snapshot(now), wire.counters(WireId::FIRST, now));
+        let (senders, receivers, tallies, streams) = Default::default();
+        Reading(Snapshot { bsss: vec![counters], senders, receivers, tallies, streams })
     }
 }
 

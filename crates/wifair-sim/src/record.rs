@@ -1,6 +1,9 @@
 //! The result of a replication: one record, computed from the difference of two snapshots.
 
+mod bsss;
+mod measured;
 mod rows;
+mod warnings;
 
 use wifair_core::{Ac, Counters, Time};
 use wifair_queue::{Ledger, TxQueueSnapshot};
@@ -9,15 +12,15 @@ use wifair_wlan::{ChannelTimes, Usage};
 use crate::datagram::{DatagramRow, datagram_rows};
 use crate::datagram_session::FORWARD;
 use crate::figures::{ns_to_ms, quantile_ms, ratio};
-use crate::plan::Plan;
+use crate::plan::{AP, NODE_OF_STATIONS, Plan, PlannedBss};
 use crate::series::{Sampler, SeriesRow};
 use crate::snapshot::{Snapshot, total};
 use crate::states::{StateRow, States};
 use crate::table::{Column, TableRow};
 use crate::transfer::{TransferGroupRow, TransferLog, TransferRow};
-use crate::wire::{LinkCounters, WireCounters};
 
-pub use rows::{FlowRow, QueueRow, RunRow, StationRow, WireRow};
+use measured::{MeasuredBss, wire_rows};
+pub use rows::{BssRow, FlowRow, QueueRow, RunRow, StationRow, WireRow};
 
 /// Recorders that are active while the network runs.
 pub(crate) struct Probes {
@@ -47,6 +50,8 @@ pub struct RunRecord {
     pub wire: Vec<WireRow>,
     /// Two rows per station, up and down, in the order of the plan.
     pub stations: Vec<StationRow>,
+    /// One row per BSS, if there are several.
+    pub bsss: Vec<BssRow>,
     /// The transfers of known size, unless the plan asks for sums only.
     pub transfers: Vec<TransferRow>,
     /// Sums over the transfers, by group and size.
@@ -61,35 +66,33 @@ impl RunRecord {
     /// Computes the record of the interval between two snapshots of the network of `plan`.
     pub(crate) fn new(plan: &Plan, before: &Snapshot, after: &Snapshot, probes: Probes) -> RunRecord {
         let Probes { sampler, transfers, states } = probes;
-        let bss = after.bss.since(&before.bss);
+        let pairs = after.bsss.iter().zip(&before.bsss);
+        let measured: Vec<_> = pairs.map(|(after, before)| MeasuredBss::new(after, before)).collect();
+        let MeasuredBss { air: bss, wire: first_wire, .. } = &measured[0];
         let duration_s = bss.elapsed.as_secs_f64();
-        let stations = plan
-            .bss
-            .stations
-            .iter()
-            .zip(&bss.stations)
-            .zip(after.by_station.iter().zip(&before.by_station))
-            .flat_map(|((spec, usage), (now, then))| {
-                let buffer = now.since(then);
-                let up = StationRow {
-                    buffer_offered_packets: buffer.offered.packets,
-                    buffer_lost_packets: buffer.lost_in_buffer().packets,
-                    ..station_row(&spec.label, "up", &usage.up, duration_s)
-                };
-                [up, station_row(&spec.label, "down", &usage.down, duration_s)]
-            })
-            .collect();
+        let of_stations = measured.iter().flat_map(|bss| bss.air.stations.iter().zip(&bss.by_station));
+        let stations = plan.stations().zip(of_stations).flat_map(|(spec, (usage, buffer))| {
+            let up = StationRow {
+                buffer_offered_packets: buffer.offered.packets,
+                buffer_lost_packets: buffer.lost_in_buffer().packets,
+                ..station_row(&spec.label, "up", &usage.up, duration_s)
+            };
+            [up, station_row(&spec.label, "down", &usage.down, duration_s)]
+        });
         let share = |of: fn(&wifair_wlan::StationUsage) -> &Usage| {
             bss.stations.iter().map(|station| of(station).airtime.as_secs_f64()).sum::<f64>() / duration_s
         };
         let channel_time_s =
             |of: fn(&ChannelTimes) -> Time| bss.channel_time.as_ref().map(|c| of(c).as_secs_f64());
-        let pairs = after.ap.iter().zip(&before.ap);
-        let ap: Vec<_> = pairs.map(|((category, now), (_, then))| (*category, now.since(then))).collect();
-        let mut queues = ap_rows(&ap);
-        queues.extend(ledger_rows("stations", &after.stations.since(&before.stations)));
-        let wire = after.wire.since(&before.wire);
-        let wire_rows = wire_rows(&wire, bss.elapsed);
+        let queues = plan.bsss().zip(&measured).flat_map(|(PlannedBss { ap_label, .. }, bss)| {
+            let stations = match ap_label {
+                AP => NODE_OF_STATIONS.into(),
+                _ => format!("{ap_label}/{NODE_OF_STATIONS}"),
+            };
+            [ap_rows(ap_label, &bss.ap), ledger_rows(&stations, &bss.stations)].concat()
+        });
+        let own_wires = plan.bsss().zip(&measured).filter(|(bss, _)| bss.own_wire.is_some());
+        let own_wires: Vec<_> = own_wires.map(|(_, bss)| &bss.wire).collect();
         let run = RunRow {
             duration_s,
             exchanges: bss.exchanges,
@@ -106,21 +109,24 @@ impl RunRecord {
             channel_time_down_s: channel_time_s(|times| times.actual.down),
             channel_time_up_believed_s: channel_time_s(|times| times.believed.up),
             channel_time_down_believed_s: channel_time_s(|times| times.believed.down),
-            wire_lost_packets: wire.losses,
-            wire_dropped_packets: wire.dropped,
-            warnings: warnings(plan, &ap, &wire_rows),
+            wire_lost_packets: own_wires.iter().map(|wire| wire.losses).sum(),
+            wire_dropped_packets: own_wires.iter().map(|wire| wire.dropped).sum(),
+            warnings: warnings::of(plan, &measured),
         };
+        let (queues, stations) = (queues.collect(), stations.collect());
         let (transfers, transfer_groups) = transfers.into_rows();
         let flows = flow_rows(plan, before, after, duration_s);
         let (states, series) = (states.into_rows(plan), sampler.into_rows());
         let datagrams = datagram_rows(plan, before, after, duration_s);
+        let bsss = bsss::rows(plan, &measured, &flows);
         RunRecord {
             run,
             flows,
             datagrams,
             queues,
-            wire: wire_rows,
+            wire: wire_rows(first_wire, bss.elapsed),
             stations,
+            bsss,
             transfers,
             transfer_groups,
             states,
@@ -204,10 +210,10 @@ fn flow_rows(plan: &Plan, before: &Snapshot, after: &Snapshot, duration_s: f64) 
 }
 
 /// The rows of the AP's buffers; under EDCA one set for all together and one per category.
-fn ap_rows(ports: &[(Option<Ac>, TxQueueSnapshot)]) -> Vec<QueueRow> {
+fn ap_rows(ap: &str, ports: &[(Option<Ac>, TxQueueSnapshot)]) -> Vec<QueueRow> {
     if let [(category, port)] = ports {
-        let own = category.map(|category| port_rows(&format!("ap/{}", category.name()), port));
-        return [port_rows("ap", port), own.unwrap_or_default()].concat();
+        let own = category.map(|category| port_rows(&format!("{ap}/{}", category.name()), port));
+        return [port_rows(ap, port), own.unwrap_or_default()].concat();
     }
     let mut ledgers = <[Ledger; 3]>::default();
     let (mut length, mut sojourns, mut sojourn_ns) = (0.0, 0, 0.0);
@@ -217,12 +223,14 @@ fn ap_rows(ports: &[(Option<Ac>, TxQueueSnapshot)]) -> Vec<QueueRow> {
         sojourns += port.sojourn.count();
         sojourn_ns += port.sojourn.sum() as f64;
     }
-    let mut rows = ledger_rows("ap", &ledgers);
+    let mut rows = ledger_rows(ap, &ledgers);
     let all = rows.last_mut().expect("the row of all classes");
     all.length_mean_packets = Some(length);
     all.sojourn_mean_ms = (sojourns > 0).then(|| ns_to_ms(sojourn_ns / sojourns as f64));
     let categories = ports.iter().filter_map(|(category, port)| Some(((*category)?, port)));
-    rows.extend(categories.flat_map(|(category, port)| port_rows(&format!("ap/{}", category.name()), port)));
+    rows.extend(
+        categories.flat_map(|(category, port)| port_rows(&format!("{ap}/{}", category.name()), port)),
+    );
     rows
 }
 
@@ -297,61 +305,11 @@ fn ledger_row(node: &str, class: &str, ledger: &Ledger) -> QueueRow {
     }
 }
 
-/// The queues before the shared link of the wire.
-fn wire_rows(wire: &WireCounters, elapsed: Time) -> Vec<WireRow> {
-    let [to_server, to_ap] = &wire.shared;
-    let row = |(direction, link): (&str, &LinkCounters)| WireRow {
-        direction: direction.into(),
-        packets: link.packets,
-        dropped_packets: link.dropped,
-        wait_mean_ms: (link.packets > 0).then(|| ns_to_ms(link.wait_ns as f64 / link.packets as f64)),
-        length_mean_packets: link.length_ns as f64 / elapsed.as_ns() as f64,
-    };
-    [("down", to_ap), ("up", to_server)].map(row).to_vec()
-}
-
-/// The mean wait before the wire, in milliseconds, from which the wire may be the bottleneck.
-const LONG_WAIT_MS: f64 = 10.0;
-
-/// Warnings about settings that only a run can show to be without effect.
-fn warnings(plan: &Plan, ap: &[(Option<Ac>, TxQueueSnapshot)], wire: &[WireRow]) -> String {
-    let scheme = plan.bss.ap.port.scheme.name();
-    let touched = |c: &Ledger| [c.lost_in_buffer(), c.filtered, c.ce_marked, c.ece_marked].map(|n| n.packets);
-    let touched: u64 = ap.iter().flat_map(|(_, port)| port.classes.iter().flat_map(touched)).sum();
-    let mut warnings = vec![];
-    if ap.iter().all(|(_, port)| port.length.quantile(1.0).unwrap_or(0.0) == 0.0) {
-        warnings.push(format!("the AP's buffer never queued a packet: {scheme} had nothing to decide"));
-    } else if touched == 0 && plan.bss.ap.port.scheme.build().shortcuts().release_head {
-        let limit = plan.bss.ap.port.limit_packets;
-        warnings.push(format!(
-            "the AP's limit of {limit} packets was never reached: any scheme would do the same"
-        ));
-    }
-    let (sojourns, sojourn_ns) = ap.iter().fold((0, 0.0), |(count, sum), (_, port)| {
-        (count + port.sojourn.count(), sum + port.sojourn.sum() as f64)
-    });
-    let at_ap_ms = ratio(sojourn_ns as u64, sojourns).map_or(0.0, ns_to_ms);
-    for row in wire {
-        let wait_ms = row.wait_mean_ms.unwrap_or(0.0);
-        let is_down = row.direction == "down";
-        if wait_ms >= LONG_WAIT_MS && (!is_down || wait_ms > at_ap_ms) {
-            let beside =
-                if is_down { format!(", and {at_ap_ms:.3} ms in the AP's buffer") } else { String::new() };
-            warnings.push(format!(
-                "the wire is a bottleneck {}: on the mean packets waited {wait_ms:.0} ms for its {} Mbps{beside}",
-                row.direction,
-                plan.wire.rate_up_mbps.filter(|_| !is_down).unwrap_or(plan.wire.rate_mbps)
-            ));
-        }
-    }
-    warnings.join("; ")
-}
-
 /// A table: its name and its columns, each with its name.
 type NamedTable = (&'static str, Vec<(&'static str, Column)>);
 
 /// Converts records, as (index of the job, seed, record), to result tables, as (name, columns). Each row starts with job and
-/// seed. Datagrams, transfers and time series come last, and only if there are any.
+/// seed. BSSs, datagrams, transfers and time series come last, and only if there are any.
 pub fn tables(records: &[(usize, u64, RunRecord)]) -> Vec<NamedTable> {
     let mut tables = all_tables(records);
     let mut place = 0;
@@ -373,6 +331,7 @@ pub fn all_tables(records: &[(usize, u64, RunRecord)]) -> Vec<NamedTable> {
         table(records, |record| &record.queues),
         table(records, |record| &record.wire),
         table(records, |record| &record.stations),
+        table(records, |record| &record.bsss),
         table(records, |record| &record.datagrams),
         table(records, |record| &record.transfers),
         table(records, |record| &record.transfer_groups),

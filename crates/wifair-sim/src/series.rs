@@ -48,7 +48,9 @@ pub(crate) struct Sampler {
     /// Total time for which each of the AP's buffers had been empty.
     empty_before: Vec<Time>,
     stations: Vec<Arc<str>>,
-    cell_before: Option<BssSnapshot>,
+    /// By BSS.
+    aps: Vec<String>,
+    bsss_before: Vec<BssSnapshot>,
     rows: Vec<SeriesRow>,
 }
 
@@ -66,8 +68,9 @@ impl Sampler {
             delay_before: vec![[(0, 0); 2]; plan.flows.len()],
             sojourn_before: vec![],
             empty_before: vec![],
-            stations: plan.bss.stations.iter().map(|station| station.label.as_str().into()).collect(),
-            cell_before: None,
+            stations: plan.stations().map(|station| station.label.as_str().into()).collect(),
+            aps: plan.bsss().map(|bss| bss.ap_label.into()).collect(),
+            bsss_before: vec![],
             rows: vec![],
         }
     }
@@ -103,10 +106,17 @@ impl Sampler {
             }
         }
         self.sample_stations(network, time_s);
-        for (index, (category, port)) in network.bss().ap_ports().enumerate() {
-            let entity =
-                category.map_or_else(|| "ap".into(), |category| format!("ap/{}", category.name()).into());
-            self.sample_port(index, &entity, port, network.now());
+        let mut index = 0;
+        for (number, bss) in network.bsss().enumerate() {
+            for (category, port) in bss.ap_ports() {
+                let ap = &self.aps[number];
+                let entity = match category {
+                    None => ap.as_str().into(),
+                    Some(category) => format!("{ap}/{}", category.name()).into(),
+                };
+                self.sample_port(index, &entity, port, network.now());
+                index += 1;
+            }
         }
         self.next += self.interval;
     }
@@ -170,13 +180,14 @@ impl Sampler {
     }
 
     fn sample_stations<T: Tap>(&mut self, network: &Network<T>, time_s: f64) {
-        let after = network.bss().snapshot(network.now());
-        let interval = match &self.cell_before {
-            Some(before) => after.since(before),
-            None => after.clone(),
-        };
-        let seconds = interval.elapsed.as_secs_f64();
-        for (index, StationUsage { up, down }) in interval.stations.iter().enumerate() {
+        let after: Vec<BssSnapshot> = network.snapshots().collect();
+        let before = std::mem::take(&mut self.bsss_before);
+        let since =
+            |(bss, now): (usize, &BssSnapshot)| before.get(bss).map_or(now.clone(), |then| now.since(then));
+        let intervals: Vec<BssSnapshot> = after.iter().enumerate().map(since).collect();
+        let seconds = intervals[0].elapsed.as_secs_f64();
+        let usages = intervals.iter().flat_map(|bss| &bss.stations).enumerate();
+        for (index, StationUsage { up, down }) in usages {
             for (metric, value) in [
                 ("link_rate_up_mbps", up.rate_integral as f64 * 1e-12 / seconds),
                 ("link_rate_down_mbps", down.rate_integral as f64 * 1e-12 / seconds),
@@ -185,7 +196,7 @@ impl Sampler {
                 self.push(time_s, metric, self.stations[index].clone(), value);
             }
         }
-        self.cell_before = Some(after);
+        self.bsss_before = after;
     }
 
     fn push(&mut self, time_s: f64, metric: &'static str, entity: Arc<str>, value: f64) {

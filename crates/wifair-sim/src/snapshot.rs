@@ -1,7 +1,7 @@
-use wifair_core::{Ac, Counters, Time};
-use wifair_queue::{Ledger, TxQueue, TxQueueSnapshot};
+use wifair_core::{Ac, Counters, StationId};
+use wifair_queue::{Ledger, TxQueueSnapshot};
 use wifair_tcp::{ReceiverStats, SenderStats};
-use wifair_wlan::{Bss, BssSnapshot};
+use wifair_wlan::{Bss, BssSnapshot, FieldUsage};
 
 use crate::connection::Connection;
 use crate::datagram_session::{BACK, FORWARD, StreamStats};
@@ -11,64 +11,66 @@ use crate::network::Network;
 use crate::tap::Tap;
 use crate::wire::WireCounters;
 
-/// All counters of a network at one instant.
-pub(crate) struct Snapshot {
-    pub(crate) bss: BssSnapshot,
-    /// Under EDCA one per category in use, the highest first.
+/// All counters of a BSS and its wire at one instant.
+pub(crate) struct BssCounters {
+    pub(crate) air: BssSnapshot,
+    /// If there are several BSSs.
+    pub(crate) field: Option<FieldUsage>,
+    /// The AP's ports; under EDCA one per category in use, the highest first.
     pub(crate) ap: Vec<(Option<Ac>, TxQueueSnapshot)>,
     /// Of all stations, by class.
     pub(crate) stations: [Ledger; 3],
     /// By station, all classes together.
     pub(crate) by_station: Vec<Ledger>,
+    /// Several BSSs may share a wire.
+    pub(crate) wire: WireCounters,
+}
+
+/// All counters of a network at one instant.
+pub(crate) struct Snapshot {
+    pub(crate) bsss: Vec<BssCounters>,
     /// By flow, summed over its connections, as are the next two. Tallies are of the AP's ports, by class.
     pub(crate) senders: Vec<SenderStats>,
     pub(crate) receivers: Vec<ReceiverStats>,
     pub(crate) tallies: Vec<[Ledger; 3]>,
     /// By flow, both directions, if it has datagrams.
     pub(crate) streams: Vec<Option<[StreamSnapshot; 2]>>,
-    pub(crate) wire: WireCounters,
 }
 
 impl Snapshot {
     /// Copies every counter of `network`.
     pub(crate) fn take<T: Tap>(network: &Network<T>) -> Snapshot {
         let now = network.now();
-        let (wire, ports) = (network.wire().counters(now), network.station_ports());
+        let wires = network.wires().map(|wire| network.wire().counters(wire, now));
+        let airs = network.snapshots().zip(network.field_usages());
+        let bsss = network.bsss().zip(airs).zip(wires);
         Snapshot {
+            bsss: bsss
+                .map(|((bss, (air, field)), wire)| BssCounters { field, ..BssCounters::take(bss, air, wire) })
+                .collect(),
             senders: by_flow(network, |c| c.sender.stats()),
             receivers: by_flow(network, |c| c.receiver.stats()),
             tallies: network.tallies(now),
             streams: streams(network),
-            ..Snapshot::without_flows(network.bss(), ports, wire, now)
         }
     }
+}
 
-    /// Copies every counter of a BSS and the ports of each station.
-    pub(crate) fn without_flows<'a>(
-        bss: &Bss,
-        station_ports: impl Iterator<Item = impl Iterator<Item = &'a TxQueue>>,
-        wire: WireCounters,
-        now: Time,
-    ) -> Snapshot {
+impl BssCounters {
+    /// Copies every counter of a BSS, whose counters of the medium are `air`, and of its wire.
+    pub(crate) fn take(bss: &Bss, air: BssSnapshot, wire: WireCounters) -> BssCounters {
+        let now = air.at;
         let mut stations = <[Ledger; 3]>::default();
         let mut by_station = vec![];
-        for ports in station_ports {
+        for station in 0..air.stations.len() as u16 {
             let mut own = <[Ledger; 3]>::default();
-            ports.for_each(|port| own.add(&port.snapshot(now).classes));
+            let ports = bss.station_ports(StationId(station));
+            ports.for_each(|(_, port)| own.add(&port.snapshot(now).classes));
             stations.add(&own);
             by_station.push(total(&own));
         }
-        Snapshot {
-            bss: bss.snapshot(now),
-            ap: bss.ap_ports().map(|(category, port)| (category, port.snapshot(now))).collect(),
-            stations,
-            by_station,
-            senders: vec![],
-            receivers: vec![],
-            tallies: vec![],
-            streams: vec![],
-            wire,
-        }
+        let ap = bss.ap_ports().map(|(category, port)| (category, port.snapshot(now))).collect();
+        BssCounters { air, field: None, ap, stations, by_station, wire }
     }
 }
 

@@ -12,8 +12,8 @@ pub trait Tap {
         false
     }
 
-    /// Called before the first event.
-    fn begin(&mut self, _cell: &mut Bss) {}
+    /// Called before the first event, once per BSS with its number.
+    fn begin(&mut self, _number: usize, _bss: &mut Bss) {}
 
     /// A station's host, or a server (`None`), has sent a packet.
     fn sent(&mut self, _now: Time, _packet: &Packet, _station: Option<StationId>) {}
@@ -24,8 +24,8 @@ pub trait Tap {
     /// A packet has crossed the wire. At the AP it is offered to the port at once.
     fn crossed_wire(&mut self, _now: Time, _packet: &Packet, _way: Way) {}
 
-    /// An exchange has begun, described by [`Bss::attempts`] and [`Bss::frames`].
-    fn exchange(&mut self, _cell: &Bss) {}
+    /// An exchange has begun in the BSS of this number, described by [`Bss::attempts`] and [`Bss::frames`].
+    fn exchange(&mut self, _number: usize, _bss: &Bss) {}
 
     /// Called about every simulated second; false ends the run.
     fn wants_more(&mut self) -> bool {
@@ -42,9 +42,9 @@ impl<A: Tap, B: Tap> Tap for (A, B) {
         self.0.is_watching() || self.1.is_watching()
     }
 
-    fn begin(&mut self, bss: &mut Bss) {
-        self.0.begin(bss);
-        self.1.begin(bss);
+    fn begin(&mut self, number: usize, bss: &mut Bss) {
+        self.0.begin(number, bss);
+        self.1.begin(number, bss);
     }
 
     fn sent(&mut self, now: Time, packet: &Packet, station: Option<StationId>) {
@@ -62,12 +62,12 @@ impl<A: Tap, B: Tap> Tap for (A, B) {
         self.1.crossed_wire(now, packet, way);
     }
 
-    fn exchange(&mut self, bss: &Bss) {
+    fn exchange(&mut self, number: usize, bss: &Bss) {
         if self.0.is_watching() {
-            self.0.exchange(bss);
+            self.0.exchange(number, bss);
         }
         if self.1.is_watching() {
-            self.1.exchange(bss);
+            self.1.exchange(number, bss);
         }
     }
 
@@ -82,8 +82,8 @@ impl Tap for &mut dyn Tap {
         (**self).is_watching()
     }
 
-    fn begin(&mut self, bss: &mut Bss) {
-        (**self).begin(bss);
+    fn begin(&mut self, number: usize, bss: &mut Bss) {
+        (**self).begin(number, bss);
     }
 
     fn sent(&mut self, now: Time, packet: &Packet, station: Option<StationId>) {
@@ -98,8 +98,8 @@ impl Tap for &mut dyn Tap {
         (**self).crossed_wire(now, packet, way);
     }
 
-    fn exchange(&mut self, bss: &Bss) {
-        (**self).exchange(bss);
+    fn exchange(&mut self, number: usize, bss: &Bss) {
+        (**self).exchange(number, bss);
     }
 
     fn wants_more(&mut self) -> bool {

@@ -91,25 +91,43 @@ pub struct WireArrival<'a> {
 
 /// What keeps packets off a wire: random losses, and full queues.
 #[derive(Clone, Debug)]
-struct Losses {
+struct WireLosses {
     rate: f64,
     limit_packets: Option<usize>,
-    /// By transmitter: when the packets that wait for it will start, and the packets that found no room.
-    queues: Vec<(VecDeque<Time>, u64)>,
     at_random: u64,
     rng: Rng,
+}
+
+/// The queue before a transmitter.
+#[derive(Clone, Debug)]
+struct WireQueue {
+    wire: WireId,
+    /// When the packets that wait will start.
+    waiting: VecDeque<Time>,
+    /// Packets that found no room.
+    dropped: u64,
+}
+
+/// What is lost before it is on a wire.
+#[derive(Clone, Debug)]
+struct Losses {
+    /// By [`WireId`].
+    wires: Vec<WireLosses>,
+    /// By transmitter.
+    queues: Vec<WireQueue>,
 }
 
 impl Losses {
     /// Whether a packet is lost that reaches the queue of a transmitter, which is busy until `free_at`. Takes a draw if there
     /// are random losses.
     fn takes(&mut self, transmitter: usize, free_at: Time, now: Time) -> bool {
-        if self.rate > 0.0 && self.rng.chance(self.rate) {
-            self.at_random += 1;
+        let WireQueue { wire, waiting, dropped } = &mut self.queues[transmitter];
+        let WireLosses { rate, limit_packets, at_random, rng } = &mut self.wires[wire.0 as usize];
+        if *rate > 0.0 && rng.chance(*rate) {
+            *at_random += 1;
             return true;
         }
-        let Some(limit) = self.limit_packets else { return false };
-        let (waiting, dropped) = &mut self.queues[transmitter];
+        let Some(limit) = *limit_packets else { return false };
         while waiting.front().is_some_and(|start| *start <= now) {
             waiting.pop_front();
         }
@@ -139,11 +157,13 @@ struct Line {
 /// Each direction of a link is a FIFO transmitter with a fixed rate, followed by a constant delay. Flows of one link may differ
 /// in delay (a server further away); each delay has a separate line. The queue before each transmitter has no limit unless one
 /// is set; then a packet that finds it full is dropped. The packet that is being transmitted does not count. Packets are lost
-/// at random only if a loss rate is set; that takes one draw per packet, and none if it is zero.
+/// at random only if a loss rate is set; that takes one draw per packet, and none if it is zero. There may be several such
+/// wires, each with a link that its flows share.
 #[derive(Clone, Debug)]
 pub struct Wire {
-    /// Those of the shared link first, by [`Way`].
     transmitters: Vec<Transmitter>,
+    /// By [`WireId`]: the transmitters of the shared link, by [`Way`].
+    shared: Vec<[u32; 2]>,
     /// By [`Lines`] and [`Way`].
     lines: Vec<[Line; 2]>,
     heads: Heads,
@@ -181,41 +201,61 @@ impl Heads {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lines(u32);
 
+/// A wire between access points and servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WireId(u32);
+
+impl WireId {
+    /// The wire that is built first.
+    pub const FIRST: WireId = WireId(0);
+}
+
 /// Collects the links and lines that a plan's flows need; equal ones are shared.
 pub struct WireBuilder {
-    shared: [u32; 2],
+    shared: Vec<[u32; 2]>,
     transmitters: Vec<Transmitter>,
     lines: Vec<[Line; 2]>,
     /// By transmitter and delay.
     pairs: BTreeMap<(u32, Time), Lines>,
-    loss_rate: f64,
-    limit_packets: Option<u32>,
+    losses: Losses,
 }
 
 impl WireBuilder {
-    /// Creates a wire with this shared link, losses and limit of queues.
-    pub fn new(spec: &WireSpec) -> WireBuilder {
-        let &WireSpec { rate_mbps, rate_up_mbps, loss_rate, limit_packets, .. } = spec;
-        let (transmitters, lines, pairs) = (vec![], vec![], BTreeMap::new());
-        let mut builder =
-            WireBuilder { shared: [0; 2], transmitters, lines, pairs, loss_rate, limit_packets };
-        builder.shared = builder.link([rate_up_mbps.unwrap_or(rate_mbps), rate_mbps].map(Rate::from_mbps));
+    /// Creates the [first wire](WireId::FIRST), with its shared link, losses and limit of queues; `rng` decides about losses.
+    pub fn new(spec: &WireSpec, rng: Rng) -> WireBuilder {
+        let losses = Losses { wires: vec![], queues: vec![] };
+        let (shared, transmitters, lines, pairs) = (vec![], vec![], vec![], BTreeMap::new());
+        let mut builder = WireBuilder { shared, transmitters, lines, pairs, losses };
+        builder.add(spec, rng);
         builder
     }
 
+    /// Adds a further wire.
+    pub fn add(&mut self, spec: &WireSpec, rng: Rng) -> WireId {
+        let &WireSpec { rate_mbps, rate_up_mbps, loss_rate, limit_packets, .. } = spec;
+        let wire = WireId(self.shared.len() as u32);
+        let rates = [rate_up_mbps.unwrap_or(rate_mbps), rate_mbps].map(Rate::from_mbps);
+        let link = self.link(wire, rates);
+        self.shared.push(link);
+        let limit_packets = limit_packets.map(|packets| packets as usize);
+        self.losses.wires.push(WireLosses { rate: loss_rate, limit_packets, at_random: 0, rng });
+        wire
+    }
+
     /// A link with these rates, by [`Way`].
-    fn link(&mut self, rates: [Rate; 2]) -> [u32; 2] {
+    fn link(&mut self, wire: WireId, rates: [Rate; 2]) -> [u32; 2] {
         rates.map(|rate| {
             self.transmitters.push(Transmitter::new(rate));
+            self.losses.queues.push(WireQueue { wire, waiting: VecDeque::new(), dropped: 0 });
             self.transmitters.len() as u32 - 1
         })
     }
 
-    /// The lines for a flow at a one-way `delay`: over the shared link, or over its own link of rate `own`.
-    pub fn lines(&mut self, delay: Time, own: Option<Rate>) -> Lines {
+    /// The lines for a flow at a one-way `delay`: over the shared link of a wire, or over its own link of rate `own`.
+    pub fn lines(&mut self, wire: WireId, delay: Time, own: Option<Rate>) -> Lines {
         let [to_server, to_ap] = match own {
-            Some(rate) => self.link([rate; 2]),
-            None => self.shared,
+            Some(rate) => self.link(wire, [rate; 2]),
+            None => self.shared[wire.0 as usize],
         };
         if let Some(lines) = self.pairs.get(&(to_server, delay)) {
             return *lines;
@@ -227,23 +267,12 @@ impl WireBuilder {
         lines
     }
 
-    /// Builds the wire; `rng` decides about losses.
-    pub fn build(self, rng: Rng) -> Wire {
-        let heads = Heads::new(self.lines.len());
-        let losses = Losses {
-            rate: self.loss_rate,
-            limit_packets: self.limit_packets.map(|packets| packets as usize),
-            queues: vec![Default::default(); self.transmitters.len()],
-            at_random: 0,
-            rng,
-        };
-        let any = losses.rate > 0.0 || losses.limit_packets.is_some();
-        Wire {
-            transmitters: self.transmitters,
-            lines: self.lines,
-            heads,
-            losses: any.then(|| Box::new(losses)),
-        }
+    /// Builds the wires.
+    pub fn build(self) -> Wire {
+        let WireBuilder { shared, transmitters, lines, losses, .. } = self;
+        let heads = Heads::new(lines.len());
+        let any = losses.wires.iter().any(|wire| wire.rate > 0.0 || wire.limit_packets.is_some());
+        Wire { transmitters, shared, lines, heads, losses: any.then(|| Box::new(losses)) }
     }
 }
 
@@ -304,19 +333,20 @@ impl Wire {
         WireArrival { way, slot: *slot as usize, packet }
     }
 
-    /// The counters at `now`.
-    pub fn counters(&self, now: Time) -> WireCounters {
+    /// The counters of a wire at `now`.
+    pub fn counters(&self, wire: WireId, now: Time) -> WireCounters {
         let losses = self.losses.as_deref();
+        let queues = losses.iter().flat_map(|losses| &losses.queues).filter(|queue| queue.wire == wire);
         WireCounters {
-            losses: losses.map_or(0, |losses| losses.at_random),
-            dropped: losses.map_or(0, |losses| losses.queues.iter().map(|(_, dropped)| dropped).sum()),
-            shared: [0, 1].map(|transmitter| self.link_counters(transmitter, now)),
+            losses: losses.map_or(0, |losses| losses.wires[wire.0 as usize].at_random),
+            dropped: queues.map(|queue| queue.dropped).sum(),
+            shared: self.shared[wire.0 as usize].map(|transmitter| self.link_counters(transmitter, now)),
         }
     }
 
     fn link_counters(&self, transmitter: u32, now: Time) -> LinkCounters {
         let Transmitter { rate, wait_ns, .. } = self.transmitters[transmitter as usize];
-        let dropped = self.losses.as_ref().map_or(0, |losses| losses.queues[transmitter as usize].1);
+        let dropped = self.losses.as_ref().map_or(0, |losses| losses.queues[transmitter as usize].dropped);
         let mut counters = LinkCounters { packets: 0, dropped, wait_ns, length_ns: wait_ns };
         for line in self.lines.iter().flatten().filter(|line| line.transmitter == transmitter) {
             counters.packets += line.in_flight.appended();
@@ -364,6 +394,10 @@ mod tests {
         }
     }
 
+    fn rng() -> Rng {
+        Rng::stream(1, "wire", "loss")
+    }
+
     fn at_100_mbps() -> WireSpec {
         WireSpec { rate_mbps: 100.0, ..WireSpec::default() }
     }
@@ -379,11 +413,11 @@ mod tests {
 
     #[test]
     fn packets_of_one_link_queue_for_it_and_then_travel() {
-        let mut builder = WireBuilder::new(&at_100_mbps());
-        let near = builder.lines(Time::from_ms(5), None);
-        let far = builder.lines(Time::from_ms(20), None);
-        assert_eq!(near, builder.lines(Time::from_ms(5), None));
-        let mut wire = builder.build(Rng::stream(1, "wire", "loss"));
+        let mut builder = WireBuilder::new(&at_100_mbps(), rng());
+        let near = builder.lines(WireId::FIRST, Time::from_ms(5), None);
+        let far = builder.lines(WireId::FIRST, Time::from_ms(20), None);
+        assert_eq!(near, builder.lines(WireId::FIRST, Time::from_ms(5), None));
+        let mut wire = builder.build();
         wire.send(far, Way::ToAp, 7, &packet(1, 1500), Time::ZERO);
         wire.send(near, Way::ToAp, 7, &packet(2, 1500), Time::ZERO);
         wire.send(near, Way::ToServer, 7, &packet(3, 1500), Time::ZERO);
@@ -391,11 +425,11 @@ mod tests {
         let one = LinkCounters { packets: 1, ..LinkCounters::default() };
         let two = LinkCounters { packets: 2, wait_ns: 120_000, length_ns: 30_000, dropped: 0 };
         assert_eq!(
-            wire.counters(Time::from_us(30)),
+            wire.counters(WireId::FIRST, Time::from_us(30)),
             WireCounters { losses: 0, dropped: 0, shared: [one, two] }
         );
         let two = LinkCounters { length_ns: 120_000, ..two };
-        assert_eq!(wire.counters(Time::from_us(120)).shared, [one, two]);
+        assert_eq!(wire.counters(WireId::FIRST, Time::from_us(120)).shared, [one, two]);
         assert_eq!(
             drain(&mut wire),
             [
@@ -408,22 +442,22 @@ mod tests {
 
     #[test]
     fn a_flow_with_a_rate_of_its_own_shares_with_nobody() {
-        let mut builder = WireBuilder::new(&at_100_mbps());
-        let shared = builder.lines(Time::from_ms(5), None);
-        let own = builder.lines(Time::from_ms(5), Some(Rate::from_mbps(10.0)));
-        let mut wire = builder.build(Rng::stream(1, "wire", "loss"));
+        let mut builder = WireBuilder::new(&at_100_mbps(), rng());
+        let shared = builder.lines(WireId::FIRST, Time::from_ms(5), None);
+        let own = builder.lines(WireId::FIRST, Time::from_ms(5), Some(Rate::from_mbps(10.0)));
+        let mut wire = builder.build();
         wire.send(shared, Way::ToAp, 7, &packet(1, 1500), Time::ZERO);
         wire.send(own, Way::ToAp, 7, &packet(2, 1500), Time::ZERO);
-        assert_eq!(wire.counters(Time::ZERO).shared.map(|link| link.packets), [0, 1]);
+        assert_eq!(wire.counters(WireId::FIRST, Time::ZERO).shared.map(|link| link.packets), [0, 1]);
         assert_eq!(drain(&mut wire), [(Time::from_us(5_120), 1), (Time::from_us(6_200), 2)]);
     }
 
     #[test]
     fn the_two_directions_may_have_two_rates() {
-        let mut builder = WireBuilder::new(&WireSpec { rate_up_mbps: Some(10.0), ..at_100_mbps() });
-        let lines = builder.lines(Time::ZERO, None);
-        let own = builder.lines(Time::ZERO, Some(Rate::from_mbps(1.0)));
-        let mut wire = builder.build(Rng::stream(1, "wire", "loss"));
+        let mut builder = WireBuilder::new(&WireSpec { rate_up_mbps: Some(10.0), ..at_100_mbps() }, rng());
+        let lines = builder.lines(WireId::FIRST, Time::ZERO, None);
+        let own = builder.lines(WireId::FIRST, Time::ZERO, Some(Rate::from_mbps(1.0)));
+        let mut wire = builder.build();
         for (seq, (lines, way)) in
             [(lines, Way::ToServer), (lines, Way::ToAp), (own, Way::ToServer), (own, Way::ToAp)]
                 .into_iter()
@@ -438,10 +472,10 @@ mod tests {
     /// With room for two, of five packets at one instant one is transmitted and two wait; one leaves the queue every 120 µs.
     #[test]
     fn a_packet_that_finds_the_queue_full_is_dropped() {
-        let mut builder = WireBuilder::new(&WireSpec { limit_packets: Some(2), ..at_100_mbps() });
-        let [near, far] = [5, 20].map(|ms| builder.lines(Time::from_ms(ms), None));
-        let own = builder.lines(Time::from_ms(5), Some(Rate::from_mbps(100.0)));
-        let mut wire = builder.build(Rng::stream(1, "wire", "loss"));
+        let mut builder = WireBuilder::new(&WireSpec { limit_packets: Some(2), ..at_100_mbps() }, rng());
+        let [near, far] = [5, 20].map(|ms| builder.lines(WireId::FIRST, Time::from_ms(ms), None));
+        let own = builder.lines(WireId::FIRST, Time::from_ms(5), Some(Rate::from_mbps(100.0)));
+        let mut wire = builder.build();
         let mut send = |lines, at, seqs: std::ops::Range<u32>| -> Vec<u32> {
             seqs.filter(|seq| wire.send(lines, Way::ToAp, 7, &packet(*seq, 1_500), at) != Time::MAX).collect()
         };
@@ -449,7 +483,7 @@ mod tests {
         assert!(send(far, Time::from_us(119), 5..6).is_empty(), "one queue for both distances");
         assert_eq!(send(far, Time::from_us(120), 6..8), [6]);
         assert_eq!(send(own, Time::from_us(120), 8..13), [8, 9, 10]);
-        let counters = wire.counters(Time::from_us(120));
+        let counters = wire.counters(WireId::FIRST, Time::from_us(120));
         assert_eq!((counters.losses, counters.dropped), (0, 6));
         assert_eq!(counters.shared.map(|link| (link.packets, link.dropped)), [(0, 0), (4, 4)]);
         assert_eq!(drain(&mut wire).len(), 7);
@@ -467,9 +501,9 @@ mod tests {
             limit in 1u32..6,
             arrivals in proptest::collection::vec((0u64..400, 40u32..1_500), 1..200),
         ) {
-            let mut builder = WireBuilder::new(&WireSpec { limit_packets: Some(limit), ..at_100_mbps() });
-            let lines = builder.lines(Time::ZERO, None);
-            let mut wire = builder.build(Rng::stream(1, "wire", "loss"));
+            let mut builder = WireBuilder::new(&WireSpec { limit_packets: Some(limit), ..at_100_mbps() }, rng());
+            let lines = builder.lines(WireId::FIRST, Time::ZERO, None);
+            let mut wire = builder.build();
             let (mut plain, mut now) = (Plain::default(), Time::ZERO);
             for (us, ip_bytes) in arrivals {
                 now += Time::from_us(us);
@@ -488,13 +522,13 @@ mod tests {
 
     #[test]
     fn loss_is_the_asked_share() {
-        let mut builder = WireBuilder::new(&WireSpec { loss_rate: 0.1, ..at_100_mbps() });
-        let lines = builder.lines(Time::ZERO, None);
-        let mut wire = builder.build(Rng::stream(1, "wire", "loss"));
+        let mut builder = WireBuilder::new(&WireSpec { loss_rate: 0.1, ..at_100_mbps() }, rng());
+        let lines = builder.lines(WireId::FIRST, Time::ZERO, None);
+        let mut wire = builder.build();
         for seq in 0..10_000 {
             wire.send(lines, Way::ToAp, 7, &packet(seq, 100), Time::ZERO);
         }
-        let losses = wire.counters(Time::ZERO).losses;
+        let losses = wire.counters(WireId::FIRST, Time::ZERO).losses;
         assert_eq!(losses + wire.in_flight() as u64, 10_000);
         assert!((900..1100).contains(&losses), "{losses}"); // ± 3.3 standard deviations
     }

@@ -6,7 +6,7 @@
 //! end.
 
 pub(crate) mod access;
-mod accessors;
+pub(crate) mod accessors;
 pub(crate) mod air;
 mod build;
 mod change;

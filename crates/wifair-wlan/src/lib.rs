@@ -63,6 +63,6 @@ pub use rate::{
     ChainOutcome, ChainSegment, Choice, Feedback, RateAdaptation, RateSpec, RetryChains, Start, aarf, arf,
     fixed, ideal, minstrel_ht,
 };
-pub use records::{BeaconUsage, BssSnapshot, ChannelTime, ChannelTimes, StationUsage, Usage};
+pub use records::{BeaconUsage, BssSnapshot, ChannelTime, ChannelTimes, FieldUsage, StationUsage, Usage};
 pub use spec::{ApSpec, BssSpec, CategoryTxQueueSpec, MAX_STATIONS, StationChange, StationSpec};
 pub use transmission::{AirFrame, Beacon, Decoded, FrameKind, SentPpdu, TransmissionOutcome};

@@ -34,13 +34,18 @@ pub(crate) fn neighbour_path(index: usize) -> String {
 impl ObssSpec {
     /// Each BSS by itself, with the label of its access point.
     pub(crate) fn each(&self) -> impl Iterator<Item = (&str, BssSpec)> {
-        let neighbour = |neighbour: &NeighbourSpec| BssSpec {
-            ap: neighbour.ap.clone(),
-            stations: neighbour.stations.clone(),
-            ..self.bss.clone()
-        };
-        let neighbours: Vec<_> = self.neighbours.iter().map(|of| (&*of.label, neighbour(of))).collect();
-        std::iter::once((AP_LABEL, self.bss.clone())).chain(neighbours)
+        let labels = std::iter::once(AP_LABEL).chain(self.neighbours.iter().map(|of| &*of.label));
+        labels.enumerate().map(|(bss, label)| (label, self.spec(bss)))
+    }
+
+    /// A BSS by its number: the first is 0, then come its neighbours.
+    pub fn spec(&self, bss: usize) -> BssSpec {
+        match bss.checked_sub(1).map(|neighbour| &self.neighbours[neighbour]) {
+            Some(NeighbourSpec { ap, stations, .. }) => {
+                BssSpec { ap: ap.clone(), stations: stations.clone(), ..self.bss.clone() }
+            }
+            None => self.bss.clone(),
+        }
     }
 
     /// Checks that no two nodes have one name.

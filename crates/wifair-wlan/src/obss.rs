@@ -12,14 +12,17 @@ use std::ops::{Deref, DerefMut};
 use wifair_core::{SpecError, Time};
 
 use crate::bss::shared_field::advance;
-use crate::bss::{Bss, Output, field};
+use crate::bss::{Bss, Output, accessors, field};
 use crate::field::medium::FieldMedium;
 use crate::neighbours::{ObssSpec, neighbour_path};
-use crate::records::BssSnapshot;
+use crate::node::Node;
+use crate::records::{BssSnapshot, FieldUsage};
 
 /// See the module documentation. BSSs are numbered: the first, then its neighbours.
 pub struct Obss {
     bsss: Vec<Bss>,
+    /// By BSS: the place of its access point among the nodes of the field.
+    firsts: Vec<usize>,
     /// Taken while a BSS has it.
     medium: Option<Box<FieldMedium>>,
     now: Time,
@@ -70,10 +73,11 @@ impl Obss {
             functions.extend(own);
         }
         let medium = field::build(&spec.bss, keys, &spec.neighbours, &bsss, functions)?;
-        let mut obss = Obss { bsss, medium: Some(medium), now: Time::ZERO };
+        let mut obss = Obss { bsss, firsts: vec![], medium: Some(medium), now: Time::ZERO };
         let mut first = 0;
         for (number, (label, spec)) in spec.each().enumerate() {
             obss.bsss[number].share().join(number, first);
+            obss.firsts.push(first);
             first += 1 + spec.stations.len();
             let prefix = number.checked_sub(1).map(neighbour_path).unwrap_or_default();
             field::check_reach(&obss.turn(number), label, &spec.stations, &prefix)?;
@@ -138,9 +142,25 @@ impl Obss {
         Some((self.now, number, self.bsss[number].output(event)))
     }
 
-    /// All counters of each BSS up to `now`, which is not after [`Obss::next_event`].
-    pub fn snapshots(&mut self, now: Time) -> Vec<BssSnapshot> {
-        (0..self.bsss.len()).map(|bss| self.turn(bss).snapshot(now)).collect()
+    /// The BSS of this number, to read what does not need the field: all but [`Bss::snapshot`] and [`Bss::senses`].
+    pub fn bss(&self, bss: usize) -> &Bss {
+        &self.bsss[bss]
+    }
+
+    /// All counters of a BSS up to `now`, which is not after [`Obss::next_event`].
+    pub fn snapshot(&self, bss: usize, now: Time) -> BssSnapshot {
+        accessors::snapshot(&self.bsss[bss], Some(&self.medium().field), now)
+    }
+
+    /// How the frames of a BSS fare among those of others.
+    pub fn field_usage(&self, bss: usize, now: Time) -> FieldUsage {
+        self.medium().field.usage(bss, now)
+    }
+
+    /// Whether the medium is busy at `to` while `from` alone transmits: nodes of the BSSs with these numbers.
+    pub fn senses(&self, from: (usize, Node), to: (usize, Node)) -> bool {
+        let place = |(bss, node): (usize, Node)| self.firsts[bss] + node.index();
+        self.medium().field.senses(place(from), place(to))
     }
 }
 

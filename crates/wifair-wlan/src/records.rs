@@ -84,6 +84,30 @@ counters! {
 }
 
 counters! {
+    /// How the frames of a BSS in a field fare among those of others.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct FieldUsage {
+        /// Time during which a frame of the BSS is on the air.
+        pub busy_own: Time,
+        /// Time during which none is, and the medium is physically busy at the access point.
+        pub busy_others: Time,
+        /// Frames that their addressee did not decode, while another began at the same instant.
+        pub lost_same_start: u64,
+        /// Frames that their addressee did not decode, and of which none began at the same instant: one of the two
+        /// transmitters did not sense the other, or was not to heed it.
+        pub lost_hidden: u64,
+        /// Of both, frames that only frames of other BSSs disturbed.
+        pub lost_to_others: u64,
+        /// RTS that their addressee decoded and did not answer, since its NAV was set.
+        pub unanswered: u64,
+        /// MPDUs of PPDUs under a Block Ack agreement.
+        pub mpdus: u64,
+        /// Of these, MPDUs that their addressee did not decode.
+        pub mpdus_lost: u64,
+    }
+}
+
+counters! {
     /// The AP's beacons.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct BeaconUsage {

@@ -229,7 +229,28 @@ fn validate_shared_port(
     Ok(())
 }
 
+/// The schemes of a node.
+fn schemes_mut<'a>(
+    port: &'a mut TxQueueSpec,
+    categories: &'a mut Categories<CategoryTxQueueSpec>,
+) -> impl Iterator<Item = &'a mut SchemeSpec> {
+    let own = categories.iter_mut().filter_map(|category| category.scheme.as_mut());
+    std::iter::once(&mut port.scheme).chain(own)
+}
+
+impl ApSpec {
+    /// All its schemes.
+    pub fn schemes_mut(&mut self) -> impl Iterator<Item = &mut SchemeSpec> {
+        schemes_mut(&mut self.port, &mut self.categories)
+    }
+}
+
 impl StationSpec {
+    /// All its schemes.
+    pub fn schemes_mut(&mut self) -> impl Iterator<Item = &mut SchemeSpec> {
+        schemes_mut(&mut self.port, &mut self.categories)
+    }
+
     /// A station with an MCS in both directions, for 802.11n and later, without errors, with the default buffer.
     pub fn with_mcs(label: impl Into<String>, mcs: u8) -> StationSpec {
         StationSpec { rate_mbps: None, mcs: Some(mcs), ..StationSpec::new(label, 0.0) }
@@ -415,13 +436,8 @@ impl BssSpec {
 
     /// All schemes in the spec, at the access point and at stations.
     pub fn schemes_mut(&mut self) -> impl Iterator<Item = &mut SchemeSpec> {
-        let of_stations =
-            self.stations.iter_mut().map(|station| (&mut station.port, &mut station.categories));
-        let nodes = std::iter::once((&mut self.ap.port, &mut self.ap.categories)).chain(of_stations);
-        nodes.flat_map(|(port, categories)| {
-            let own = categories.iter_mut().filter_map(|category| category.scheme.as_mut());
-            std::iter::once(&mut port.scheme).chain(own)
-        })
+        let of_stations = self.stations.iter_mut().flat_map(StationSpec::schemes_mut);
+        self.ap.schemes_mut().chain(of_stations)
     }
 
     /// The port of a node, or of a category of it.

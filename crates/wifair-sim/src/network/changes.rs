@@ -27,14 +27,14 @@ impl<T: Tap> Network<T> {
         self.fabric.expect(self.agenda.next());
     }
 
-    /// The BSS, to change what it records.
-    pub(crate) fn bss_mut(&mut self) -> &mut Bss {
-        &mut self.fabric.bss
+    /// The BSS, if it is the only one, to change what it records.
+    pub(crate) fn only_bss_mut(&mut self) -> Option<&mut Bss> {
+        self.fabric.air.only_bss_mut()
     }
 
     /// Lower bound of the time of the next event.
     pub(crate) fn next_event(&self) -> Time {
-        self.fabric.next_external.min(self.fabric.bss.next_event())
+        self.fabric.next_external.min(self.fabric.air.next_event())
     }
 
     fn changes(&mut self) -> &mut Changes {
@@ -107,12 +107,14 @@ impl<T: Tap> Network<T> {
         true
     }
 
-    /// Sets the one-way delay of packets sent from now on by flows that set no delay.
+    /// Sets the one-way delay of packets sent from now on by flows that set no delay, on the wire of a BSS.
     #[cold]
-    pub(super) fn set_wire_delay(&mut self, delay: Time) {
+    pub(super) fn set_wire_delay(&mut self, bss: usize, delay: Time) {
         let Some(changes) = &self.changes else { return };
         for (slot, connection) in self.connections.iter_mut().enumerate() {
-            if changes.follows_wire[self.flow_of[slot] as usize] {
+            let (of_station, _) = self.fabric.air.place(connection.station);
+            let is_on_it = self.wire_of[of_station] == self.wire_of[bss];
+            if is_on_it && changes.follows_wire[self.flow_of[slot] as usize] {
                 connection.lines = self.fabric.wire.lines_with_delay(connection.lines, delay);
             }
         }

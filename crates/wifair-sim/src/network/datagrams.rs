@@ -50,7 +50,7 @@ impl<T: Tap> Network<T> {
         let at_station = (connection.direction == FlowDirection::Up) == (way == FORWARD);
         self.fabric.tap.sent(self.fabric.now, packet, at_station.then_some(connection.station));
         if at_station {
-            self.fabric.bss.send_up(connection.station, packet, self.fabric.now);
+            self.fabric.air.send_up(connection.station, packet, self.fabric.now);
         } else {
             let arrival = self.fabric.wire.send(connection.lines, Way::ToAp, slot, packet, self.fabric.now);
             self.fabric.expect(arrival);
@@ -78,7 +78,7 @@ impl<T: Tap> Network<T> {
         if self.flows.iter().all(|flow| flow.session().is_none()) {
             return counts;
         }
-        let in_bss = self.fabric.bss.packets_under_way().map(|(_, packet)| packet);
+        let in_bss = self.fabric.air.packets_under_way().map(|(_, packet)| packet);
         for packet in self.fabric.wire.packets().chain(in_bss) {
             let flow = self.flow_of[packet.connection.slot()] as usize;
             if let Some(session) = self.flows[flow].session() {

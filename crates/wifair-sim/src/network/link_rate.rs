@@ -25,7 +25,7 @@ impl<T: Tap> Network<T> {
     pub(super) fn notify_link_rate(&mut self, slot: usize) {
         let connection = &mut self.connections[slot];
         if let Some(direction) = connection.notified_of {
-            let rate = self.fabric.bss.link_rate(connection.station, direction);
+            let rate = self.fabric.air.link_rate(connection.station, direction);
             connection.sender.on_link_rate(self.fabric.now, rate);
             self.pump::<Sender>(slot);
         }

@@ -251,3 +251,54 @@ row! {
         buffer_lost_packets: u64,
     }
 }
+
+row! {
+    /// One of several BSSs. Shares are of the measured time, and each BSS counts its exchanges by itself.
+    BssRow in "bsss" {
+        /// Name of the BSS; `ap` for the first if it has none.
+        bss: String,
+        /// Its access point, as other tables name it.
+        ap: String,
+        /// Payload of its uplink flows, delivered in order, in Mbit/s.
+        goodput_up_mbps: f64,
+        /// The same of its downlink flows.
+        goodput_down_mbps: f64,
+        /// Exchanges that began, those of one instant as one.
+        exchanges: u64,
+        /// Of these, exchanges that overlapped another of the BSS.
+        collisions: u64,
+        /// Share of the exchanges that were collisions.
+        collision_ratio: Option<f64>,
+        /// Airtime share of its uplink exchanges.
+        airtime_up_share: f64,
+        /// Airtime share of its downlink exchanges.
+        airtime_down_share: f64,
+        /// Airtime share of its collisions.
+        collision_share: f64,
+        /// Share of the time in which a frame of the BSS was on the air.
+        busy_own_share: f64,
+        /// Share of the time in which none was, and the medium was physically busy at the access point: by frames of others.
+        busy_others_share: f64,
+        /// Transmission attempts.
+        attempts: u64,
+        /// Frames, responses included, that their addressee did not decode while another frame began at the same instant.
+        lost_same_start: u64,
+        /// Frames that their addressee did not decode while other frames began at other instants: hidden transmitters, or
+        /// responses, which heed no CCA.
+        lost_hidden: u64,
+        /// Of both, frames that only frames of other BSSs disturbed.
+        lost_to_others: u64,
+        /// RTS that their addressee did not answer since its NAV was set.
+        unanswered_rts: u64,
+        /// MPDUs in PPDUs under a Block Ack agreement.
+        mpdus: u64,
+        /// Of these, MPDUs that their addressee did not decode.
+        mpdus_lost: u64,
+        /// Mean time that packets waited before the wire on the way down, in milliseconds; in a BSS with a separate wire.
+        wire_down_wait_mean_ms: Option<f64>,
+        /// The same on the way up.
+        wire_up_wait_mean_ms: Option<f64>,
+        /// Packets that the queues before the wire dropped; in a BSS with a separate wire.
+        wire_dropped_packets: Option<u64>,
+    }
+}

@@ -7,7 +7,7 @@ use wifair_queue::{
     Eviction, Journal, JournalEntry, MpduOutcome, Outcome, PoliceAction, Refusal, Transmission,
     TransmittedMpdu, TxQueueEvent,
 };
-use wifair_wlan::{Beacon, Bss, Node, SentPpdu, TransmissionOutcome};
+use wifair_wlan::{Beacon, Bss, Node, SentPpdu, StationSpec, TransmissionOutcome};
 
 use crate::address;
 use crate::plan::Plan;
@@ -29,7 +29,7 @@ row! {
         /// `ece`; of `police` `forward`, `ce` or `drop`; of `exchange` and `mpdu` `acknowledged`, `collided`, `data-lost` or
         /// `ack-lost`; of `finish` `delivered` or `lost-at-retry-limit`; of `beacon` `sent` or `collided`.
         detail: &'static str,
-        /// Owner of the port: `ap`, or the station's label.
+        /// Owner of the port: `ap`, a neighbour's label for its access point, or the station's label.
         node: Arc<str>,
         /// Access category; empty under DCF, and at a port that several share.
         category: &'static str,
@@ -72,11 +72,24 @@ row! {
 /// Receives rows of the event log; returns false if no more are wanted.
 pub type EventSink = Box<dyn FnMut(Vec<EventRow>) -> bool + Send>;
 
-pub(super) struct EventLog {
+/// What the log knows of a BSS.
+struct LoggedBss {
     journal: Journal,
+    ap: Arc<str>,
+    stations: Vec<Arc<str>>,
     /// By port: its node and category.
     ports: Vec<(Arc<str>, &'static str)>,
-    stations: Vec<Arc<str>>,
+}
+
+impl LoggedBss {
+    fn new(ap: &str, stations: &[StationSpec]) -> LoggedBss {
+        let stations = stations.iter().map(|station| station.label.as_str().into()).collect();
+        LoggedBss { journal: Journal::new(), ap: ap.into(), stations, ports: vec![] }
+    }
+}
+
+pub(super) struct EventLog {
+    bsss: Vec<LoggedBss>,
     /// By slot.
     flows: Vec<Arc<str>>,
     empty: Arc<str>,
@@ -90,9 +103,7 @@ pub(super) struct EventLog {
 impl EventLog {
     pub fn new(plan: &Plan, sink: EventSink) -> EventLog {
         EventLog {
-            journal: Journal::new(),
-            ports: vec![],
-            stations: plan.bss.stations.iter().map(|station| station.label.as_str().into()).collect(),
+            bsss: plan.bsss().map(|bss| LoggedBss::new(bss.ap_label, bss.stations)).collect(),
             flows: plan.flows_by_slot().map(|flow| flow.label.as_str().into()).collect(),
             empty: "".into(),
             rows: vec![],
@@ -102,45 +113,51 @@ impl EventLog {
         }
     }
 
-    pub fn begin(&mut self, bss: &mut Bss) {
-        bss.keep_journal(&self.journal);
-        let ap: Arc<str> = "ap".into();
+    pub fn begin(&mut self, number: usize, bss: &mut Bss) {
+        let logged = &mut self.bsss[number];
+        bss.keep_journal(&logged.journal);
         let ports = bss.ports().map(|(node, ac)| {
             let label = match node {
-                Node::Ap => &ap,
-                Node::Station(station) => &self.stations[station.index()],
+                Node::Ap => &logged.ap,
+                Node::Station(station) => &logged.stations[station.index()],
             };
             (Arc::clone(label), ac.map_or("", Ac::name))
         });
-        self.ports = ports.collect();
+        logged.ports = ports.collect();
     }
 
-    /// Logs the events at ports up to now.
+    /// Logs the events at ports up to now; those of one instant BSS by BSS.
     pub fn log_queue_events(&mut self) {
-        let journal = self.journal.clone();
-        journal.take(|entry| {
-            let row = self.at_port(entry);
-            self.rows.push(row);
-        });
+        let logged = self.rows.len();
+        for bss in 0..self.bsss.len() {
+            let journal = self.bsss[bss].journal.clone();
+            journal.take(|entry| {
+                let row = self.at_port(bss, entry);
+                self.rows.push(row);
+            });
+        }
+        if self.bsss.len() > 1 {
+            self.rows[logged..].sort_by_key(|row| row.time_ns);
+        }
         if self.rows.len() >= BATCH_ROWS {
             self.hand_over();
         }
     }
 
     /// Logs an exchange that has begun.
-    pub fn exchange(&mut self, bss: &Bss) {
+    pub fn exchange(&mut self, number: usize, bss: &Bss) {
         self.log_queue_events();
         if let Some(beacon) = bss.beacon() {
-            let row = self.beacon(&beacon);
+            let row = self.beacon(number, &beacon);
             self.rows.push(row);
         }
         for ppdu in bss.transmissions() {
             self.ppdus += u64::from(ppdu.has_agreement);
-            let row = self.ppdu(&ppdu);
+            let row = self.ppdu(number, &ppdu);
             self.rows.push(row);
             if ppdu.has_agreement {
                 let mpdus = ppdu.transmission.mpdus.iter().zip(&ppdu.decoded);
-                let rows = mpdus.map(|(mpdu, &is_decoded)| self.mpdu(&ppdu, mpdu, is_decoded));
+                let rows = mpdus.map(|(mpdu, &is_decoded)| self.mpdu(number, &ppdu, mpdu, is_decoded));
                 let rows: Vec<_> = rows.collect();
                 self.rows.extend(rows);
             }
@@ -156,16 +173,16 @@ impl EventLog {
     }
 
     /// A row without a packet.
-    fn empty_row(&self, at: Time, port: u32, station: Option<StationId>) -> EventRow {
-        let (node, category) = &self.ports[port as usize];
+    fn empty_row(&self, bss: usize, at: Time, port: u32, station: Option<StationId>) -> EventRow {
+        let LoggedBss { ports, stations, .. } = &self.bsss[bss];
+        let (node, category) = &ports[port as usize];
         EventRow {
             time_ns: at.as_ns(),
             event: "",
             detail: "",
             node: Arc::clone(node),
             category,
-            station: station
-                .map_or_else(|| Arc::clone(&self.empty), |id| Arc::clone(&self.stations[id.index()])),
+            station: station.map_or_else(|| Arc::clone(&self.empty), |id| Arc::clone(&stations[id.index()])),
             flow: Arc::clone(&self.empty),
             class: "",
             seq: None,
@@ -184,7 +201,7 @@ impl EventLog {
         }
     }
 
-    fn row(&self, at: Time, port: u32, packet: &Packet, station: StationId) -> EventRow {
+    fn row(&self, bss: usize, at: Time, port: u32, packet: &Packet, station: StationId) -> EventRow {
         EventRow {
             flow: Arc::clone(&self.flows[address::slot_of(&packet.tuple)]),
             class: packet.class().name(),
@@ -192,13 +209,14 @@ impl EventLog {
             ack: (packet.tuple.protocol == TCP).then_some(packet.ack.into()),
             payload_bytes: Some(packet.payload_bytes.into()),
             ip_bytes: Some(packet.ip_bytes().into()),
-            ..self.empty_row(at, port, Some(station))
+            ..self.empty_row(bss, at, port, Some(station))
         }
     }
 
-    fn at_port(&self, entry: &JournalEntry) -> EventRow {
+    fn at_port(&self, bss: usize, entry: &JournalEntry) -> EventRow {
         let queued_packets = Some(entry.queued_packets.into());
-        let row = EventRow { queued_packets, ..self.row(entry.at, entry.port, &entry.packet, entry.station) };
+        let row =
+            EventRow { queued_packets, ..self.row(bss, entry.at, entry.port, &entry.packet, entry.station) };
         let sojourn_ns = |enqueued_at| Some((entry.at - enqueued_at).as_ns());
         match entry.event {
             TxQueueEvent::Enqueued => EventRow { event: "enqueue", ..row },
@@ -245,30 +263,30 @@ impl EventLog {
         }
     }
 
-    fn beacon(&self, beacon: &Beacon) -> EventRow {
+    fn beacon(&self, bss: usize, beacon: &Beacon) -> EventRow {
         EventRow {
             event: "beacon",
             detail: if beacon.collides { "collided" } else { "sent" },
             rate_mbps: Some(beacon.mode.rate.as_mbps()),
             airtime_ns: Some((beacon.ends - beacon.begins).as_ns()),
             category: "",
-            ..self.empty_row(beacon.begins, 0, None)
+            ..self.empty_row(bss, beacon.begins, 0, None)
         }
     }
 
     /// A transmission: without an agreement, of one packet.
-    fn ppdu(&self, ppdu: &SentPpdu) -> EventRow {
+    fn ppdu(&self, bss: usize, ppdu: &SentPpdu) -> EventRow {
         let Transmission { station, rate, mpdus, airtime, .. } = &ppdu.transmission;
         let row = match mpdus.first() {
             Some(mpdu) if !ppdu.has_agreement => EventRow {
                 attempts: Some(mpdu.attempts.into()),
-                ..self.row(ppdu.begins, ppdu.sender, mpdu.packet, *station)
+                ..self.row(bss, ppdu.begins, ppdu.sender, mpdu.packet, *station)
             },
             _ => EventRow {
                 ppdu: Some(self.ppdus),
                 mpdus: Some(ppdu.transmission.sent().into()),
                 sequence: mpdus.is_empty().then_some(ppdu.window_start.into()),
-                ..self.empty_row(ppdu.begins, ppdu.sender, Some(*station))
+                ..self.empty_row(bss, ppdu.begins, ppdu.sender, Some(*station))
             },
         };
         EventRow {
@@ -281,7 +299,7 @@ impl EventLog {
         }
     }
 
-    fn mpdu(&self, ppdu: &SentPpdu, mpdu: &TransmittedMpdu, is_decoded: bool) -> EventRow {
+    fn mpdu(&self, bss: usize, ppdu: &SentPpdu, mpdu: &TransmittedMpdu, is_decoded: bool) -> EventRow {
         let Transmission { station, rate, .. } = ppdu.transmission;
         let is_acknowledged = mpdu.outcome == MpduOutcome::Delivered;
         EventRow {
@@ -297,7 +315,7 @@ impl EventLog {
             category: ppdu.category.map_or("", Ac::name),
             ppdu: Some(self.ppdus),
             sequence: mpdu.sequence.map(u64::from),
-            ..self.row(ppdu.begins, ppdu.sender, mpdu.packet, station)
+            ..self.row(bss, ppdu.begins, ppdu.sender, mpdu.packet, station)
         }
     }
 }

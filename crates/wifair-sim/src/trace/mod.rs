@@ -129,9 +129,9 @@ impl<C: Contents> Tap for Trace<C> {
         true
     }
 
-    fn begin(&mut self, bss: &mut Bss) {
+    fn begin(&mut self, number: usize, bss: &mut Bss) {
         if let Some(events) = &mut self.events {
-            events.begin(bss);
+            events.begin(number, bss);
         }
     }
 
@@ -156,9 +156,9 @@ impl<C: Contents> Tap for Trace<C> {
         });
     }
 
-    fn exchange(&mut self, bss: &Bss) {
+    fn exchange(&mut self, number: usize, bss: &Bss) {
         if let Some(events) = &mut self.events {
-            events.exchange(bss);
+            events.exchange(number, bss);
         }
         self.note(|captures| captures.on_air(bss));
     }

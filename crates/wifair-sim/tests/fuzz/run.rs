@@ -23,7 +23,9 @@ const MOST_SEGMENTS: u64 = 20_000;
 /// A plan as text.
 pub fn check(data: &[u8]) {
     let Some(plan) = plan::check(data) else { return };
-    let entries = plan.bss.stations.len().max(plan.flows.len()).max(plan.events.len() / 4);
+    let of_neighbours: usize = plan.neighbours.iter().map(|neighbour| neighbour.stations.len()).sum();
+    let stations = plan.bss.stations.len() + of_neighbours;
+    let entries = stations.max(plan.flows.len()).max(plan.events.len() / 4);
     if entries <= MOST_ENTRIES && plan.flows.iter().map(segments).sum::<u64>() <= MOST_SEGMENTS {
         run(&shortened(plan));
     }
@@ -107,15 +109,17 @@ fn run(plan: &Plan) {
     assert_eq!(tables(&[(0, 1, traced(plan))]), untraced);
 }
 
-/// A run with captures of all interfaces and the log of events, which is in order.
+/// A run with captures of all interfaces and the log of events, which is in order. In a field there are no captures, and the
+/// log is not in order.
 fn traced(plan: &Plan) -> RunRecord {
     let folder = std::env::temp_dir().join(format!("wifair-fuzz-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder for captures");
     let stations = plan.bss.stations.iter().take(1).map(|station| station.label.clone()).collect();
-    let pcap = Some(PcapSpec { stations, servers: true, full_frames: false });
+    let is_field = plan.bss.field.is_some();
+    let pcap = (!is_field).then_some(PcapSpec { stations, servers: true, full_frames: false });
     let mut last = 0;
     let sink = Box::new(move |rows: Vec<EventRow>| {
-        assert!(rows[0].time_ns >= last && rows.is_sorted_by_key(|row| row.time_ns));
+        assert!(is_field || rows[0].time_ns >= last && rows.is_sorted_by_key(|row| row.time_ns));
         last = rows[rows.len() - 1].time_ns;
         true
     });
@@ -127,20 +131,25 @@ fn traced(plan: &Plan) -> RunRecord {
 
 fn balance(network: &Network<(Crossings, Fingerprint)>) {
     let (crossings, _) = network.tap();
-    let bss = network.bss();
-    let snapshot = bss.snapshot(network.now());
-    let mut occupied = snapshot.collision_airtime + snapshot.beacons.airtime;
-    let (mut delivered, mut offered_up) = (0, 0);
-    for (index, usage) in snapshot.stations.iter().enumerate() {
-        occupied += usage.up.airtime + usage.down.airtime;
-        delivered += usage.up.delivered + usage.down.delivered;
-        let ports = bss.station_ports(StationId(index as u16));
-        offered_up += ports.map(|(_, port)| offered(port, network.now())).sum::<u64>();
+    let (mut delivered, mut offered_up, mut offered_down) = (0, 0, 0);
+    for field in network.field_usages().flatten() {
+        assert!(field.busy_own + field.busy_others <= network.now());
+        assert!(field.mpdus_lost <= field.mpdus);
+        assert!(field.lost_to_others <= field.lost_same_start + field.lost_hidden);
     }
-    assert_eq!(snapshot.elapsed, snapshot.idle + occupied);
+    for (bss, snapshot) in network.bsss().zip(network.snapshots()) {
+        let mut occupied = snapshot.collision_airtime + snapshot.beacons.airtime;
+        for (station, usage) in (0..).map(StationId).zip(&snapshot.stations) {
+            occupied += usage.up.airtime + usage.down.airtime;
+            delivered += usage.up.delivered + usage.down.delivered;
+            let ports = bss.station_ports(station);
+            offered_up += ports.map(|(_, port)| offered(port, network.now())).sum::<u64>();
+        }
+        assert_eq!(snapshot.elapsed, snapshot.idle + occupied);
+        offered_down += bss.ap_ports().map(|(_, port)| offered(port, network.now())).sum::<u64>();
+    }
     assert_eq!(delivered, crossings.over_air);
     assert_eq!(offered_up, crossings.sent_by_stations);
-    let offered_down: u64 = bss.ap_ports().map(|(_, port)| offered(port, network.now())).sum();
     assert_eq!(offered_down, crossings.to_ap_port);
 }
 

@@ -14,6 +14,7 @@ mod limits;
 mod link_rate;
 mod marking;
 mod modern;
+mod neighbours;
 mod physics;
 #[path = "../fuzz/plan.rs"]
 mod plan;

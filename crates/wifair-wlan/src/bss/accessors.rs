@@ -6,6 +6,8 @@ use wifair_queue::{Direction, Flows, Ledger, TxQueue};
 use super::Bss;
 use super::exchanges::field::link_between;
 use crate::exchange::Phase;
+use crate::field::Field;
+use crate::field::share::FieldShare;
 use crate::link::LinkRow;
 use crate::meter::Meter;
 use crate::node::{LinkId, Node};
@@ -15,44 +17,7 @@ use crate::records::{BssSnapshot, StationUsage, Usage};
 impl Bss {
     /// All counters of the medium up to `now`, which is not after [`Bss::next_event`].
     pub fn snapshot(&self, now: Time) -> BssSnapshot {
-        assert!(self.is_in_turn(now), "{now} is before the BSS's last event or after its next");
-        let of_link = |row: &LinkRow| Usage { rate_integral: row.rate_integral_at(now), ..row.usage };
-        let of_station = |rows: &[LinkRow]| StationUsage { up: of_link(&rows[0]), down: of_link(&rows[1]) };
-        let mut stations: Vec<_> = self.exchanges.links.chunks_exact(2).map(of_station).collect();
-        let counts = self.exchanges.medium.counts();
-        let mut collision_airtime = counts.collision_airtime;
-        let occupied = now - self.exchanges.medium.began();
-        let mut beacons = counts.beacons;
-        let (mut exchanges, mut collisions) = (counts.exchanges, counts.collisions);
-        if let Some(share) = self.exchanges.field.as_deref() {
-            (exchanges, collisions) = share.begun();
-            let (overlapping, alone) = share.occupied_until(now);
-            collision_airtime = overlapping;
-            for (from, to, airtime) in alone {
-                let link = link_between(from, to);
-                stations[link.station().index()].of(link.direction()).airtime += airtime;
-            }
-        } else if self.exchanges.medium.phase() == Phase::Beacon {
-            beacons.airtime += occupied;
-        } else if self.exchanges.medium.is_collision() && self.exchanges.medium.is_lost() {
-            collision_airtime += occupied;
-        } else if self.exchanges.medium.phase() != Phase::Idle {
-            let link = self.exchanges.medium.exchange().link;
-            stations[link.station().index()].of(link.direction()).airtime += occupied;
-        }
-        let of_no_station = collision_airtime + beacons.airtime;
-        let occupied = stations.iter().fold(of_no_station, |sum, s| sum + s.up.airtime + s.down.airtime);
-        BssSnapshot {
-            at: now,
-            elapsed: now,
-            stations,
-            exchanges,
-            collisions,
-            collision_airtime,
-            beacons,
-            channel_time: self.exchanges.meter.as_ref().map(Meter::channel_times),
-            idle: now - occupied,
-        }
+        snapshot(self, self.exchanges.field.as_deref().map(FieldShare::field), now)
     }
 
     /// The AP's port; under EDCA that of best effort.
@@ -118,5 +83,47 @@ impl Bss {
     #[inline]
     pub fn pop_forgotten(&mut self) -> Option<(FlowId, FiveTuple, [Ledger; 3])> {
         self.exchanges.nodes.pop_forgotten()
+    }
+}
+
+/// Like [`Bss::snapshot`], of a BSS in `field`, if it is in one.
+pub(crate) fn snapshot(bss: &Bss, field: Option<&Field>, now: Time) -> BssSnapshot {
+    assert!(bss.is_in_turn(now), "{now} is before the BSS's last event or after its next");
+    let of_link = |row: &LinkRow| Usage { rate_integral: row.rate_integral_at(now), ..row.usage };
+    let of_station = |rows: &[LinkRow]| StationUsage { up: of_link(&rows[0]), down: of_link(&rows[1]) };
+    let mut stations: Vec<_> = bss.exchanges.links.chunks_exact(2).map(of_station).collect();
+    let counts = bss.exchanges.medium.counts();
+    let mut collision_airtime = counts.collision_airtime;
+    let occupied = now - bss.exchanges.medium.began();
+    let mut beacons = counts.beacons;
+    let (mut exchanges, mut collisions) = (counts.exchanges, counts.collisions);
+    if let (Some(share), Some(field)) = (bss.exchanges.field.as_deref(), field) {
+        (exchanges, collisions) = share.begun(field);
+        let (overlapping, alone) = share.occupied_until(field, now);
+        collision_airtime = overlapping;
+        for (from, to, airtime) in alone {
+            let link = link_between(from, to);
+            stations[link.station().index()].of(link.direction()).airtime += airtime;
+        }
+    } else if bss.exchanges.medium.phase() == Phase::Beacon {
+        beacons.airtime += occupied;
+    } else if bss.exchanges.medium.is_collision() && bss.exchanges.medium.is_lost() {
+        collision_airtime += occupied;
+    } else if bss.exchanges.medium.phase() != Phase::Idle {
+        let link = bss.exchanges.medium.exchange().link;
+        stations[link.station().index()].of(link.direction()).airtime += occupied;
+    }
+    let of_no_station = collision_airtime + beacons.airtime;
+    let occupied = stations.iter().fold(of_no_station, |sum, s| sum + s.up.airtime + s.down.airtime);
+    BssSnapshot {
+        at: now,
+        elapsed: now,
+        stations,
+        exchanges,
+        collisions,
+        collision_airtime,
+        beacons,
+        channel_time: bss.exchanges.meter.as_ref().map(Meter::channel_times),
+        idle: now - occupied,
     }
 }

@@ -19,16 +19,24 @@ impl Field {
         for (id, frame) in ended {
             self.nodes[frame.from].end_sending();
             self.touched.push(frame.from);
-            let mut is_answered = false;
+            self.count_frame(frame.from, false, now);
+            let (mut is_answered, mut is_decoded) = (false, false);
             for index in 0..self.rows[frame.from].len() {
                 let (node, power) = self.rows[frame.from][index];
                 self.touched.push(node);
                 let Some(lock) = self.nodes[node].remove(id, power) else { continue };
                 match self.receive(node, &frame, &lock, now) {
-                    true => is_answered |= self.decode(node, &frame, now, events),
+                    true => {
+                        is_decoded |= node == frame.to;
+                        is_answered |= self.decode(node, &frame, now, events);
+                    }
                     false if node == frame.to => self.miss(node, &frame, now),
                     false => {}
                 }
+            }
+            self.count_reception(&frame, is_decoded);
+            if is_decoded && !is_answered {
+                self.count_unanswered(&frame);
             }
             if !is_answered {
                 self.end_exchange(frame.sender(), frame.began, now, events);
@@ -38,6 +46,7 @@ impl Field {
         for index in 0..self.touched.len() {
             self.nodes[self.touched[index]].review(&self.rules, now);
         }
+        self.note_busy_access_points(now);
     }
 
     /// A frame that `node` was locked to has ended. Returns whether it is decoded.

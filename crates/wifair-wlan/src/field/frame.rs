@@ -17,6 +17,15 @@ pub(super) enum ExchangeStep {
     Ack,
 }
 
+/// What has disturbed a frame at its addressee.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Disturbance {
+    /// A frame that began at the same instant.
+    pub same_start: bool,
+    /// A frame of its BSS.
+    pub by_own: bool,
+}
+
 /// A frame, from its start to its end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FieldFrame {
@@ -34,6 +43,8 @@ pub(super) struct FieldFrame {
     pub began: Time,
     pub noise: Power,
     pub threshold: SinrThreshold,
+    /// What disturbs it at its addressee, for counters.
+    pub disturbed: Disturbance,
 }
 
 impl FieldFrame {

@@ -8,7 +8,9 @@
 mod access;
 mod ends;
 mod frame;
+mod interference;
 pub(crate) mod medium;
+mod meter;
 mod node;
 mod occupancy;
 mod power;
@@ -27,8 +29,9 @@ use crate::node::{EdcafId, Numbering};
 use crate::phy::Mode;
 use crate::phy::timing::{BssTiming, ControlFrame};
 use access::Backoff;
-use frame::{ExchangeStep, FieldFrame};
+use frame::{Disturbance, ExchangeStep, FieldFrame};
 pub(crate) use frame::{FieldExchange, Outgoing};
+use meter::FieldMeter;
 use node::FieldNode;
 pub(crate) use occupancy::AirOccupancy;
 use power::{Power, SinrThreshold};
@@ -66,6 +69,7 @@ pub(crate) struct Field {
     frames: Vec<Option<FieldFrame>>,
     /// By BSS.
     occupancies: Vec<AirOccupancy>,
+    meters: Vec<FieldMeter>,
     /// Nodes that an event of the instant has reached.
     touched: Vec<usize>,
 }
@@ -96,6 +100,7 @@ impl Field {
             bss_of,
             frames: Vec::new(),
             occupancies: (0..bsss).map(|_| AirOccupancy::default()).collect(),
+            meters: (0..bsss).map(|_| FieldMeter::default()).collect(),
             touched: Vec::new(),
         }
     }
@@ -269,6 +274,7 @@ impl Field {
             began: begins,
             noise,
             threshold,
+            disturbed: Disturbance::default(),
         }
     }
 

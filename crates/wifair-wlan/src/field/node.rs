@@ -144,6 +144,11 @@ impl FieldNode {
         self.waits_until.filter(|_| self.exchange.is_some())
     }
 
+    /// Whether the medium is physically busy there.
+    pub(super) fn is_physically_busy(&self) -> bool {
+        self.is_physically_busy
+    }
+
     /// Whether its NAV is set at `now`.
     pub(super) fn has_nav(&self, now: Time) -> bool {
         self.nav.is_some_and(|end| now <= end)

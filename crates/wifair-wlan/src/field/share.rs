@@ -69,7 +69,8 @@ impl FieldShare {
         self.medium.as_deref().expect("the BSS has the field")
     }
 
-    fn field(&self) -> &Field {
+    /// The field.
+    pub(crate) fn field(&self) -> &Field {
         &self.medium().field
     }
 
@@ -153,15 +154,21 @@ impl FieldShare {
         self.field().reaches(from + self.first, to + self.first, mode)
     }
 
-    /// Exchanges begun, those of one instant as one, and how many of these overlapped an earlier one or each other.
-    pub(crate) fn begun(&self) -> (u64, u64) {
-        self.field().occupancy(self.bss).begun()
+    /// In the `field` of the BSS: exchanges begun, those of one instant as one, and how many of these overlapped an earlier one
+    /// or each other.
+    pub(crate) fn begun(&self, field: &Field) -> (u64, u64) {
+        field.occupancy(self.bss).begun()
     }
 
     /// Until `now`: the time of overlapping exchanges, and for each exchange on the air sender, receiver and the time that it
     /// had for itself.
-    pub(crate) fn occupied_until(&self, now: Time) -> (Time, impl Iterator<Item = (usize, usize, Time)>) {
-        let (overlapping, alone) = self.field().occupancy(self.bss).until(now);
-        (overlapping, alone.map(|(node, to, time)| (node - self.first, to - self.first, time)))
+    pub(crate) fn occupied_until<'a>(
+        &self,
+        field: &'a Field,
+        now: Time,
+    ) -> (Time, impl Iterator<Item = (usize, usize, Time)> + use<'a>) {
+        let first = self.first;
+        let (overlapping, alone) = field.occupancy(self.bss).until(now);
+        (overlapping, alone.map(move |(node, to, time)| (node - first, to - first, time)))
     }
 }

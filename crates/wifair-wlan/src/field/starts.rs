@@ -28,6 +28,7 @@ impl Field {
         self.touched.clear();
         for &id in &started {
             let frame = self.frames[id].expect("it has just started");
+            self.count_frame(frame.from, true, now);
             self.nodes[frame.from].send(id, &self.rules, now);
             self.expect_response(&frame);
             for &(node, power) in &self.rows[frame.from] {
@@ -45,6 +46,8 @@ impl Field {
             }
             self.nodes[node].sense(&self.rules, now);
         }
+        self.note_disturbances(&started, now);
+        self.note_busy_access_points(now);
     }
 
     /// The strongest at `node` of frames that start together.

@@ -38,11 +38,11 @@ fn trajectories(spec: &ObssSpec, seed: u64, arrivals: &[Vec<PacketAt>]) -> Vec<T
     for (bss, arrival) in all {
         let now = Time::from_ns(arrival.0);
         run(&mut obss, now);
-        occupied[bss].push(occupation(&obss.turn(bss).snapshot(now)));
+        occupied[bss].push(occupation(&obss.snapshot(bss, now)));
         arrive(&mut obss.turn(bss), arrival);
     }
     run(&mut obss, Time::MAX);
-    let ends = obss.snapshots(Time::from_s(100));
+    let ends = (0..obss.count()).map(|bss| obss.snapshot(bss, Time::from_s(100)));
     let all = starts.into_iter().zip(received).zip(occupied).zip(&journals).zip(ends);
     all.map(|((((mut starts, received), occupied), journal), end)| {
         starts.sort_unstable();
