@@ -28,6 +28,7 @@ START = ("index",)
 GUIDES = (
     "first-lecture",
     "explain",
+    "neighbours",
     "lab",
     "emulate",
     "sweeps",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, get_args
 
-from wifair.scenario import SECTIONS, FlowGroup, Scenario, StationGroup
+from wifair.scenario import SECTIONS, BssTable, FlowGroup, Scenario, StationGroup
 from wifair.scenario.components import Node, plan_node, properties, variants
 from wifair.scenario.dialects import DIALECTS
 from wifair.scenario.limits import with_default_limits
@@ -69,6 +69,12 @@ def page() -> str:
         "hear each other. In `hidden` and `gains` the name of a group stands for each of its stations.",
         table(list(keys(plan_node("bss", "field")))),
     ]
+    parts += [
+        "## `[[bss]]`",
+        "Several BSSs on one channel ([Neighbours](neighbours.md)), which need the table `[field]`. All have `[phy]`, `[mac]` and `[channel]`. The first "
+        "is the one that commands change and that stations belong to unless they name another. In `[field]` the name of a BSS is that of its access point.",
+        table(_bss()),
+    ]
     ap = plan_node("bss", "ap")
     port = properties(properties(ap)["port"])
     other = {key: node for key, node in properties(ap).items() if key != "port"}
@@ -119,6 +125,16 @@ def _own() -> list[Key]:
     return [_field(Scenario, name, about) for name, about in told.items()]
 
 
+def _bss() -> list[Key]:
+    told = {
+        "name": "The name of the BSS and of its access point.",
+        "ap": "Keys of `[ap]`, which hold over that table.",
+        "wire": "A separate wire, with keys of `[wire]` that hold over that table; `{}` for one like that. Without the key, the BSS shares "
+        "the wire of the first.",
+    }
+    return [_field(BssTable, name, about, "" if name == "name" else "a table") for name, about in told.items()]
+
+
 def _profile() -> Key:
     words = ", ".join(f"`{name}`" for name in PROFILES)
     return Key(
@@ -130,10 +146,11 @@ def _group(model: type[Any]) -> list[Key]:
     told = {
         "count": "How many alike.",
         "reserve": "How many more may start by an event that raises the group's count.",
+        "bss": "The name of the BSS of the stations; without the key, the first.",
         "name": "The group's name; its members are `name-1`, `name-2`, … (`name` alone for one).",
         "direction": "`up`: data from the station to the server; `down`: from the server to the station.",
         "station": "A group of stations, by name; one station of a group, by its own name (`table-3`), where all the flows then are; or a table of "
-        "keys of the flows' own stations.",
+        "keys of the flows' own stations, with the name of their BSS as `bss`.",
         "first_station": "At a named group of stations: which of them has the group's first flow. The other flows follow, each on another "
         'station. `"next"` is the one after the stations of earlier groups of flows. Without this key flows begin at the first station, '
         "and share stations if there are more flows than stations.",

@@ -135,7 +135,7 @@ def paper(
 
 def usual_schemes(scenario: Scenario) -> list[Any]:
     """Tail drop, Linux's `mac80211`, and the scenario's own scheme."""
-    own = scenario.settings().get("ap", {}).get("scheme", PLAIN)
+    own = scenario.own_scheme or PLAIN
     return list({label(value): value for value in (PLAIN, REFERENCE, own)}.values())
 
 
@@ -158,7 +158,7 @@ def _under(scenario: Scenario, value: Any) -> Scenario:
     schemes = [listed["name"] for listed in components("schemes")]
     if isinstance(name, PythonScheme) or name in schemes or not isinstance(name, str):
         # The scenario's own scheme keeps its parameters; the others run with their defaults.
-        return scenario.override({"ap.scheme": value})
+        return scenario.override({scenario.scheme_key: value})
     known = {contender.name: contender for contender in contenders()}
     if name not in known:
         raise unknown("scheme", name, [*known, "FILE.py:CLASS"], "schemes: ")

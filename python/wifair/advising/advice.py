@@ -18,6 +18,7 @@ from wifair.everything.criteria import Criterion
 from wifair.everything.verdict import Standing, Verdict
 from wifair.observed.origins import Mark
 from wifair.papers.runs import Runs
+from wifair.planned import refuse_several
 from wifair.population.place import Place, place
 from wifair.scenario.scenario import Scenario
 from wifair.study.job import Cell
@@ -151,6 +152,7 @@ class Advising:
         population: Mapping[str, Scenario] | None = None,
     ) -> None:
         equipment(has)
+        refuse_several(scenario.plan(), "advice")
         self.goals, self.population = tuple(goals), population
         self.place = place(scenario, population) if population else None
         self.scenario, self.remarks = with_probes(scenario, goals)

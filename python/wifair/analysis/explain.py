@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from wifair.planned import bsss_of, stations_of, wire_of
 from wifair.results.wire import LONG_WAIT_MS
 from wifair.stats import t_interval
 
@@ -90,10 +91,13 @@ def explain(results: Results) -> list[Sentence]:
     stations = means(results.stations, ["station", "direction"])
     air = stations.group_by("station", maintain_order=True).agg(pl.col("airtime_share").sum())
     waits_ms = wire_waits_ms(results)
-    told = [*of_the_air(results, air), *of_hidden_stations(results), *of_the_wire(waits_ms)]
+    told = [*of_the_air(results, air), *of_bsss(results), *of_hidden_stations(results), *of_the_wire(waits_ms)]
     states = means(results.frames["states"], ["label"]) if "states" in results.frames else None
     plans = {flow["label"]: flow for flow in results.cells[0].scenario.plan()["flows"]}
-    wire_ms = float(results.cells[0].scenario.plan()["wire"]["one_way_delay_ms"])
+    whole = results.cells[0].scenario.plan()
+    wires_ms = {
+        station["label"]: float(wire_of(whole, station["label"])["one_way_delay_ms"]) for station in stations_of(whole)
+    }
     of_tcp = flows.filter(pl.col("transport") == "tcp")
     equal = float(of_tcp["goodput_mbps"].sum()) / max(1, of_tcp.height)
     for flow in flows.iter_rows(named=True):
@@ -106,15 +110,37 @@ def explain(results: Results) -> list[Sentence]:
             state = states.row(by_predicate=pl.col("label") == flow["label"], named=True)
             told += of_phases(flow, state)
             waited_ms = sum(waits_ms.values()) if plan["wire_rate_mbps"] is None else 0.0
-            told += of_limit(flow, state, plan, 2 * (wire_ms if own_ms is None else own_ms), waited_ms)
+            told += of_limit(
+                flow, state, plan, 2 * (wires_ms[flow["station"]] if own_ms is None else own_ms), waited_ms
+            )
         if flow["transport"] != "tcp":
             rows = means(results.datagrams, ["label", "direction"]).filter(pl.col("label") == flow["label"])
             told += of_datagrams(flow, rows)
     return told
 
 
+def of_bsss(results: Results) -> list[Sentence]:
+    """What each of several BSSs has of the air, and what it loses to the others."""
+    if "bsss" not in results.frames or results.bsss["bss"].n_unique() == 1:
+        return []
+    told = []
+    for row in means(results.bsss, ["bss"]).iter_rows(named=True):
+        own, others = row["busy_own_share"], row["busy_others_share"]
+        lost, attempts = row["lost_to_others"], row["attempts"]
+        text = (
+            f"{row['bss']}: its frames are on the air for {own:.0%} of the time, and for a further {others:.0%} its access point senses those "
+            f"of other BSSs. Of {attempts:,.0f} attempts {row['lost_same_start']:,.0f} frames were lost to others that began at the same "
+            f"instant and {row['lost_hidden']:,.0f} to hidden transmitters, {lost:,.0f} of them to other BSSs alone."
+        )
+        names = ("busy_own_share", "busy_others_share", "attempts", "lost_same_start", "lost_hidden", "lost_to_others")
+        told.append(Sentence("", text, {f"{name} of {row['bss']}": row[name] for name in names}))
+    return told
+
+
 def of_the_air(results: Results, air: pl.DataFrame) -> list[Sentence]:
     """Airtime by station, collisions and idle time."""
+    if len(bsss_of(results.cells[0].scenario.plan())) > 1:
+        return []
     run = means(results.runs, ["scenario"]).row(0, named=True)
     shares = {row["station"]: row["airtime_share"] for row in air.iter_rows(named=True)}
     listed = sorted(shares.items(), key=lambda entry: -entry[1])
@@ -132,10 +158,12 @@ def of_hidden_stations(results: Results) -> list[Sentence]:
     from wifair.scenario.scenario import Scenario
 
     scenario = results.cells[0].scenario
-    bss = scenario.plan()["bss"]
-    if bss["field"] is None or not isinstance(scenario, Scenario):  # of a store's record the plan alone is known
+    plan = scenario.plan()
+    if plan["bss"]["field"] is None or not isinstance(
+        scenario, Scenario
+    ):  # of a store's record the plan alone is known
         return []
-    hidden, stations = scenario.hidden_pairs(), len(bss["stations"])
+    hidden, stations = scenario.hidden_pairs(), len(stations_of(plan))
     counters = {"hidden_pairs": float(len(hidden)), "pairs_of_stations": stations * (stations - 1) / 2}
     if not hidden:
         return [Sentence("", "All stations sense each other's frames.", counters)]

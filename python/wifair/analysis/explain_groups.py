@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from wifair.analysis.explain import Sentence, limit_of, means, of_hidden_stations, wire_waits_ms
+from wifair.analysis.explain import Sentence, limit_of, means, of_bsss, of_hidden_stations, wire_waits_ms
 from wifair.results.wire import LONG_WAIT_MS
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def lead(results: Results, found: list[Group]) -> list[Sentence]:
         told.append(_losses(best, worst))
     third = _charged(results, found) or _slow(results) or _queue(results)
     hidden = [sentence for sentence in of_hidden_stations(results) if sentence.counters["hidden_pairs"]]
-    return [*told, *hidden, third]
+    return [*told, *of_bsss(results), *hidden, third]
 
 
 def _shares(best: Group, worst: Group) -> Sentence:

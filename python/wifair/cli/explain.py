@@ -54,7 +54,7 @@ def explain(
     endings = formats(format)
     loaded = Scenario.from_toml(scenario, parse_assignments(set))
     if scheme:
-        loaded = loaded.override({"ap.scheme": scheme})
+        loaded = loaded.override({loaded.scheme_key: scheme})
     if figure:
         writable_folder(warmup.figure_paths(figure, endings)[0].parent)
     folder = opened(store)

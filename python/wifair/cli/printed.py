@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from wifair.analysis.comparison import Differences, Ranking, rankings
 from wifair.cli.output import print_json, print_lines, print_table, print_text, say
 from wifair.cli.tables import Column, columns, marked
+from wifair.planned import bsss_of
 from wifair.results.results import HEADINGS, UNITS, merged, writable_folder
 from wifair.scenario.described import described
 from wifair.study.study import StudyInterrupted, seeds_text
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 FEW_PAIRS = 3
 STAR = "* best, or its paired difference from the best has p (Holm) of 0.05 or more"
 SCOPE = "Scope: one BSS; no hidden stations, no other BSS. Other traffic or rates may give another order."
+SCOPE_OF_FIELD = "Scope: this field. Other places, traffic or rates may give another order."
 
 
 @contextmanager
@@ -145,7 +147,11 @@ def print_verdicts(results: Results, compared: Differences) -> None:
     for told in found:
         print_text(told, indent="  ", first="")
     if found:
-        print_text(SCOPE, indent="  ", first="")
+        plans = [cell.scenario.plan() for cell in results.cells]
+        for name in dict.fromkeys(next(iter(bsss_of(plan))) for plan in plans if plan.get("neighbours")):
+            print_text(f"The scheme is that of {name}; its neighbours keep theirs.", indent="  ", first="")
+        is_field = any(plan["bss"]["field"] is not None for plan in plans)
+        print_text(SCOPE_OF_FIELD if is_field else SCOPE, indent="  ", first="")
         print_lines([""])
 
 

@@ -17,6 +17,7 @@ from wifair import gallery
 from wifair.errors import InputError
 from wifair.everything.senders import GALLERYS, OWN, PAPERS, TODAYS, TODAYS_ON_AX, Senders
 from wifair.keys import nearest
+from wifair.planned import refuse_several
 from wifair.scenario.scenario import Scenario
 from wifair.study.job import Cell
 
@@ -134,6 +135,9 @@ class Own:
     id: str
     given: Scenario
     senders: Sequence[Senders] = (OWN,)
+
+    def __post_init__(self) -> None:
+        refuse_several(self.given.plan(), "a judgement of schemes")
 
     @property
     def title(self) -> str:

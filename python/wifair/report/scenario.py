@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wifair.analysis.comparison import Differences, against_first
+from wifair.planned import stations_of
 from wifair.report import measured
 from wifair.report.parts import Code, Facts, Part, Report, Section
 from wifair.report.provenance import again, made_by
@@ -49,7 +50,7 @@ def described(scenario: Scenario, source: Path) -> list[Part]:
     limit, run = port.get("limit_packets"), plan["run"]
     controls = dict.fromkeys(flow["tcp"]["congestion_control"]["name"] for flow in plan["flows"] if "tcp" in flow)
     facts = {
-        "stations": f"{len(plan['bss']['stations'])}",
+        "stations": f"{len(stations_of(plan))}",
         "flows": f"{len(plan['flows'])}",
         "scheme": f"`{scheme_name(port['scheme'])}`",
         "buffer of the access point": f"{limit} packets" if limit is not None else "the scheme's own limit",

@@ -16,7 +16,7 @@ import polars as pl
 from wifair.drawn import Drawn, Picture, Plot, drawing
 from wifair.errors import InputError
 from wifair.keys import unknown
-from wifair.results import delays, fairness, reserve, wire
+from wifair.results import bsss, delays, fairness, reserve, wire
 from wifair.results.metric import Better, Metric
 from wifair.results.quantiles import interval_of
 from wifair.results.segment import together
@@ -144,7 +144,7 @@ class Results(Drawn):
     """The finished replications of a study.
 
     `made_by` holds the versions that produced them. `frames` holds the tables `runs`, `flows`, `queues`, `wire`, `stations`
-    (and `datagrams` for non-TCP flows, `transfers` and `transfer_groups` for transfers, `series` if a sampling interval
+    (and `bsss` for several BSSs, `datagrams` for non-TCP flows, `transfers` and `transfer_groups` for transfers, `series` if a sampling interval
     was set), each with the columns `scenario` (the cell's name) and `seed` first. `missing` counts the requested
     replications that did not finish. `own` are user-defined metrics (`with_metrics`).
     """
@@ -170,6 +170,7 @@ class Results(Drawn):
         """
         mine = [(cell.name, job(cell.name, seed)) for cell in cells for seed in seeds]
         frames = {name: _by_cell(table, mine) for name, table in tables.items()}
+        frames = bsss.with_bss(frames, [(cell.name, cell.scenario.plan_json) for cell in cells])
         for cell in cells:
             if reserve.WAITS in cell.scenario.plan_json:
                 unused = reserve.unopened(cell.scenario.plan(), cell.scenario.simulated_s())
@@ -195,6 +196,14 @@ class Results(Drawn):
     def stations(self) -> pl.DataFrame:
         """One row per station and direction: airtime, attempts, retries."""
         return self.frames["stations"]
+
+    @property
+    def bsss(self) -> pl.DataFrame:
+        """One row per replication and BSS, of several: goodput, time of own and others' frames, frames lost to others."""
+        found = self.frames.get(bsss.TABLE)
+        if found is None:
+            raise InputError("there is no table of BSSs: no scenario has several.")
+        return found
 
     @property
     def datagrams(self) -> pl.DataFrame:

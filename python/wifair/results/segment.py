@@ -192,7 +192,9 @@ def together(parts: Iterable[Tables]) -> dict[str, pl.DataFrame]:
     for part in parts:
         for name, frame in part.items():
             frames.setdefault(name, []).append(frame)
-    return {name: pl.concat(listed) for name, listed in frames.items()}
+    # Results of several BSSs have a column more than others.
+    alike = {name: len({tuple(frame.columns) for frame in listed}) == 1 for name, listed in frames.items()}
+    return {name: pl.concat(listed, how="vertical" if alike[name] else "diagonal") for name, listed in frames.items()}
 
 
 def joined(parts: Iterable[Tables]) -> dict[str, pl.DataFrame]:

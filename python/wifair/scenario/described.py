@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from wifair.planned import bsss_of, stations_of
 from wifair.scenario.components import transport
 
 Plan = Mapping[str, Any]
@@ -12,7 +13,7 @@ Plan = Mapping[str, Any]
 
 def described(plans: Sequence[Plan]) -> list[str]:
     """The settings that all these plans have in common, as parts of a sentence."""
-    found = [[part(plan) for plan in plans] for part in (_phy, _scheme, _buffer, _tcp, _times)]
+    found = [[part(plan) for plan in plans] for part in (_bsss, _phy, _scheme, _buffer, _tcp, _times)]
     return [parts[0] for parts in found if parts[0] and len(set(parts)) == 1]
 
 
@@ -21,8 +22,13 @@ def scheme_name(scheme: Mapping[str, Any]) -> str:
     return str(scheme.get("id", scheme["name"])).partition("@")[0]
 
 
+def _bsss(plan: Plan) -> str:
+    names = list(bsss_of(plan))
+    return f"{len(names)} BSSs ({', '.join(names[:5])}{', …' if len(names) > 5 else ''})" if len(names) > 1 else ""
+
+
 def _phy(plan: Plan) -> str:
-    phy, stations = plan["bss"]["phy"], plan["bss"]["stations"]
+    phy, stations = plan["bss"]["phy"], stations_of(plan)
     told = str(phy["name"])
     if phy.get("width_mhz"):
         told += f", {phy['width_mhz']:g} MHz"
@@ -43,7 +49,8 @@ def _range(values: Iterable[float]) -> str:
 def _scheme(plan: Plan) -> str:
     port = plan["bss"]["ap"]["port"]
     control = port["limit_controller"]
-    return f"{scheme_name(port['scheme'])} at the AP" + (f", limit by {control['name']}" if control else "")
+    where = f"of {next(iter(bsss_of(plan)))}" if len(bsss_of(plan)) > 1 else "at the AP"
+    return f"{scheme_name(port['scheme'])} {where}" + (f", limit by {control['name']}" if control else "")
 
 
 def _buffer(plan: Plan) -> str:

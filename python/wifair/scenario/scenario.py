@@ -19,6 +19,7 @@ from wifair import gallery
 from wifair.errors import InputError, ScenarioError
 from wifair.files import read_toml
 from wifair.keys import join, missing_file, nearest, unknown_key
+from wifair.scenario.bsss import Bsss
 from wifair.scenario.components import (
     Node,
     checked,
@@ -69,16 +70,30 @@ class _Group(BaseModel):
         return dict(self.__pydantic_extra__ or {})
 
 
-class StationGroup(_Group):
-    """`count` stations called `name` (or `name-1`, `name-2`, …); flows refer to the group by its name."""
+class BssTable(BaseModel):
+    """A BSS: its access point is called `name`. `ap` holds over `[ap]`, and `wire`, a separate wire, over `[wire]`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     name: str
+    ap: Table = {}
+    wire: Table | None = None
+
+
+class StationGroup(_Group):
+    """`count` stations called `name` (or `name-1`, `name-2`, …); flows refer to the group by its name.
+
+    `bss` is the name of their BSS, by default the first.
+    """
+
+    name: str
+    bss: str | None = None
 
 
 class FlowGroup(_Group):
     """`count` flows in one direction, each with its own station unless `station` names a group of stations or one of them (`table-3`).
 
-    `station` may also be a table: parameters of the flows' own stations. Flows at a named group begin at its first station, or
+    `station` may also be a table: parameters of the flows' own stations, and the name of their BSS as `bss`. Flows at a named group begin at its first station, or
     at `first_station`: its number, or "next" for the one after the stations of earlier groups of flows. `reserve` is the
     number of further flows that an event can open by raising the group's count; their stations come after all others.
     """
@@ -101,6 +116,7 @@ class Scenario(BaseModel):
     mac: Table = {}
     channel: Table = {}
     field: Table | None = None
+    bss: list[BssTable] = []
     ap: Table = {}
     wire: Table = {}
     tcp: Table = {}
@@ -150,6 +166,17 @@ class Scenario(BaseModel):
     def override(self, settings: Mapping[str, Any]) -> Scenario:
         """A scenario with some keys changed, each given by its path, as `{"ap.scheme": "droptail"}`."""
         return Scenario.from_settings(self.settings(), settings.items())
+
+    @property
+    def scheme_key(self) -> str:
+        """The path of the scheme of the access point that commands change: of several, the first."""
+        return "bss[0].ap.scheme" if self.bss else "ap.scheme"
+
+    @property
+    def own_scheme(self) -> Any:
+        """The scheme at `scheme_key`, as given; None if there is none."""
+        first = self.bss[0].ap if self.bss else {}
+        return first.get("scheme", self.ap.get("scheme"))
 
     def plan(self) -> Table:
         """The canonical plan: one entry per station and flow, every default filled in."""
@@ -206,7 +233,7 @@ class Scenario(BaseModel):
         return {(row["station"], row["direction"]): row for row in rows}
 
     def hidden_pairs(self) -> dict[tuple[str, str], tuple[bool, bool]]:
-        """Pairs of stations of which at least one does not sense the other's frames.
+        """Pairs of stations, of all BSSs, of which at least one does not sense the other's frames.
 
         For each pair: whether the first senses the second, and the second the first.
         """
@@ -247,7 +274,7 @@ class _PlanBuilder:
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         self.dialect: Table = DIALECTS[scenario.dialect]
-        self.station_origins: list[str] = []
+        self.bsss = Bsss([table.name for table in scenario.bss])
         self.flow_origins: list[str] = []
         self.event_origins: list[str] = []
         # By list of pairs in the field.
@@ -271,24 +298,41 @@ class _PlanBuilder:
             parent[place[-1]] = layered(self.dialect.get(section, {}), table)
         if has_mcs(plan["bss"]["phy"]["name"]):  # stations from 802.11n on are QoS stations
             plan["bss"]["mac"].setdefault("edca", {})
-        plan["bss"]["ap"] = self.access_point()
-        plan["bss"]["stations"], plan["flows"] = self.stations_and_flows()
+        plan["bss"]["ap"] = self.access_point(0)
+        plan["flows"] = self.flows()
+        plan["bss"]["stations"] = self.bsss.stations[0]
+        self.bsss.check_names(self.called)
+        if neighbours := [self.neighbour(i) for i in range(1, len(scenario.bss))]:
+            plan["neighbours"] = neighbours
+            plan["bss_label"] = scenario.bss[0].name
         if scenario.field is not None:
             plan["bss"]["field"] = self.field(scenario.field)
         plan["events"] = self.events()
         return plan
 
+    def neighbour(self, i: int) -> Table:
+        """Another BSS than the first."""
+        table = self.scenario.bss[i]
+        found: Table = {"label": table.name, "ap": self.access_point(i), "stations": self.bsss.stations[i]}
+        if table.wire is not None:
+            node = plan_node("wire")
+            own = checked_table(table.wire, node, f"bss[{i}].wire")
+            shared = checked_table(self.scenario.wire, node, "wire")
+            found["wire"] = layered(layered(self.dialect.get("wire", {}), shared), own)
+        return found
+
     def field(self, given: Table) -> Table:
         """The field, with one entry per pair of nodes."""
         table = checked_table(given, plan_node("bss", "field"), "field")
+        called = {**self.called, **self.bsss.access_points}
         for key in ("gains", "hidden"):
             entries: list[Any] = []
             for i, entry in enumerate(table.get(key, [])):
                 origin = f"field.{key}[{i}]"
                 if key == "hidden":
-                    pairs: list[Any] = pairs_of(entry, self.called, origin)
+                    pairs: list[Any] = pairs_of(entry, called, origin)
                 else:
-                    between = pairs_of(entry.get("between"), self.called, f"{origin}.between")
+                    between = pairs_of(entry.get("between"), called, f"{origin}.between")
                     pairs = [{**entry, "between": pair} for pair in between]
                 entries += pairs
                 self.pair_origins[key] += [origin] * len(pairs)
@@ -342,19 +386,21 @@ class _PlanBuilder:
         timed = {} if at_s is None else {"at_s": at_s}  # the engine reports what is missing
         return [*kept, *({**timed, "flows": {"group": group, **change}} for group in groups)]
 
-    def access_point(self) -> Table:
-        """The AP. The keys of its port are directly in `[ap]`."""
+    def access_point(self, i: int) -> Table:
+        """The AP of a BSS. The keys of its port are directly in `[ap]`, and in the `ap` of the BSS, which holds over that."""
         node = plan_node("bss", "ap")
         port = properties(properties(node)["port"])
         other = {key: value for key, value in properties(node).items() if key != "port"}
         keys = with_default_limits({**port, **other})
         table = checked_table(self.scenario.ap, {"type": "object", "properties": keys}, "ap")
+        if self.scenario.bss:
+            own = checked_table(self.scenario.bss[i].ap, {"type": "object", "properties": keys}, f"bss[{i}].ap")
+            table = layered(table, own)
         table = limited(layered(self.dialect.get("ap", {}), table), self.scenario.python_schemes)
         return {"port": {key: table[key] for key in table if key in port}, **{k: table[k] for k in table if k in other}}
 
-    def stations_and_flows(self) -> tuple[list[Table], list[Table]]:
-        """One labelled entry per station and per flow. The labels are the keys of the random streams."""
-        stations: list[Table] = []
+    def flows(self) -> list[Table]:
+        """One labelled entry per flow, and per station in its BSS. The labels are the keys of the random streams."""
         members = self.places.members
         self.check_size()
         for g, group in enumerate(self.scenario.stations):
@@ -365,8 +411,7 @@ class _PlanBuilder:
             members[group.name] = labels(group.name, group.count)
             self.called[group.name] = members[group.name]
             self.called.update({label: [label] for label in members[group.name]})
-            stations += [{"label": label, **settings} for label in members[group.name]]
-            self.station_origins += [origin] * group.count
+            self.bsss.add(group.bss, members[group.name], settings, origin)
         flows: list[Table] = []
         waiting: list[list[str]] = []
         over_tcp = False
@@ -387,15 +432,12 @@ class _PlanBuilder:
             else:
                 at = self.called[name] = own
                 waiting.append([])
-                station = self.station_settings(flow.station or {}, f"{origin}.station")
-                stations += [{"label": label, **station} for label in own]
-                self.called.update({label: [label] for label in own})
-                self.station_origins += [f"{origin}.station"] * flow.count
+                self.add_own_stations(flow, own, origin)
             flows += [{"label": label, "station": place, **settings} for label, place in zip(own, at, strict=False)]
             self.flow_origins += [origin] * flow.count
         for g, flow in enumerate(self.scenario.flows):
             if flow.reserve:
-                self.add_reserve(g, flow, waiting[g], stations, flows)
+                self.add_reserve(g, flow, waiting[g], flows)
         for g, group in enumerate(self.scenario.stations):
             if group.name not in self.places.taken:
                 raise ScenarioError(
@@ -405,9 +447,16 @@ class _PlanBuilder:
                 )
         if self.scenario.tcp and not over_tcp:
             raise ScenarioError("tcp", "no flow is carried by TCP, so these keys would have no effect")
-        return stations, flows
+        return flows
 
-    def add_reserve(self, g: int, flow: FlowGroup, at: list[str], stations: list[Table], flows: list[Table]) -> None:
+    def add_own_stations(self, flow: FlowGroup, own: list[str], origin: str) -> None:
+        """Adds the stations of flows that do not name any."""
+        given = flow.station if isinstance(flow.station, dict) else {}
+        settings = self.station_settings({k: v for k, v in given.items() if k != "bss"}, f"{origin}.station")
+        self.called.update({label: [label] for label in own})
+        self.bsss.add(given.get("bss"), own, settings, f"{origin}.station")
+
+    def add_reserve(self, g: int, flow: FlowGroup, at: list[str], flows: list[Table]) -> None:
         """Adds a group's reserve flows after all others, so that they do not change the others' indexes."""
         name = self.flow_group_name(g)
         origin = f"flows[{g}]"
@@ -416,11 +465,8 @@ class _PlanBuilder:
         own = [f"{name}-{i}" for i in range(flow.count + 1, flow.count + flow.reserve + 1)]
         if not isinstance(flow.station, str):
             at = own
-            station = self.station_settings(flow.station or {}, f"{origin}.station")
-            stations += [{"label": label, **station} for label in own]
             self.called[name] = [*self.called[name], *own]
-            self.called.update({label: [label] for label in own})
-            self.station_origins += [f"{origin}.station"] * len(own)
+            self.add_own_stations(flow, own, origin)
         flows += [{"label": label, "station": place, **settings} for label, place in zip(own, at, strict=True)]
         self.flow_origins += [origin] * len(own)
 
@@ -468,7 +514,7 @@ class _PlanBuilder:
         node = plan_node("bss", "stations", "[]")
         known = {key: value for key, value in properties(node).items() if key != "label"}
         table_node = {"type": "object", "properties": known}
-        offered = {**known, "count": {}, "name": {}} if not origin.endswith("station") else known
+        offered = {**known, "bss": {}} if origin.endswith("station") else {**known, "count": {}, "name": {}, "bss": {}}
         for key, value in own.items():
             if key not in known:
                 raise unknown_key(origin, key, value, offered)
@@ -479,20 +525,38 @@ class _PlanBuilder:
         defaults = layered({"rate_mbps": rate} if rate else {}, self.dialect.get("station", {}))
         return layered(layered(defaults, common), own)
 
+    def within_bss(self, plan_key: str) -> tuple[int, str]:
+        """The number of the BSS that a key of the plan is in, and its key there; `bss.…` for a key of the table `[[bss]]`."""
+        head, _, rest = plan_key.partition(".")
+        if head == "bss_label":
+            return 0, "bss.name"
+        if head != "neighbours":
+            return 0, rest if head == "bss" else plan_key
+        index, _, rest = rest.partition(".")
+        own = "bss.name" if rest == "label" else f"bss.{rest}" if rest.partition(".")[0] == "wire" else rest
+        return (int(index) + 1 if index else 0), own
+
     def scenario_key(self, plan_key: str) -> str:
         """The scenario's key for a key of the plan."""
-        head, _, rest = plan_key.replace("[", ".").replace("]", "").partition(".")
-        if head == "bss":
-            head, _, rest = rest.partition(".")
-            if head == "ap":
-                return join("ap", rest.removeprefix("port").lstrip("."))
+        bss, plan_key = self.within_bss(plan_key.replace("[", ".").replace("]", ""))
+        head, _, rest = plan_key.partition(".")
+        if head == "bss" or not plan_key:
+            return join(f"bss[{bss}]", rest) if rest else "bss"
+        if head == "ap":
+            rest = rest.removeprefix("port").lstrip(".")
+            own = self.scenario.bss[bss].ap if self.scenario.bss else {}
+            return join(f"bss[{bss}].ap" if rest.partition(".")[0] in own else "ap", rest)
         if head == "field":
             which, _, pair = rest.partition(".")
             index, _, inner = pair.partition(".")
             if index.isdigit() and int(index) < len(self.pair_origins.get(which, [])):
                 origin = self.pair_origins[which][int(index)]
                 return join(origin, inner) if inner else origin
-        origins_of = {"stations": self.station_origins, "flows": self.flow_origins, "events": self.event_origins}
+        origins_of = {
+            "stations": self.bsss.station_origins[bss],
+            "flows": self.flow_origins,
+            "events": self.event_origins,
+        }
         if head in origins_of and rest:
             index, _, rest = rest.partition(".")
             origins = origins_of[head]
@@ -541,9 +605,9 @@ def _scenario_error(error: ValidationError, settings: Mapping[str, Any]) -> Scen
     value = first.get("input")
     kind = first["type"]
     if kind == "extra_forbidden":
-        return unknown_key(
-            "", str(first["loc"][-1]), value, [field.alias or name for name, field in Scenario.model_fields.items()]
-        )
+        model = BssTable if path.startswith("bss[") else Scenario
+        known = [field.alias or name for name, field in model.model_fields.items()]
+        return unknown_key(path.rpartition(".")[0], str(first["loc"][-1]), value, known)
     if kind == "missing":
         if path == "flows":
             return ScenarioError(

@@ -9,6 +9,7 @@ from typing import Any
 
 from wifair.errors import ScenarioError
 from wifair.memory import most_bytes
+from wifair.planned import bsss_of, stations_of
 from wifair.results.segment import engine_columns, row_bytes
 from wifair.study.job import Job
 
@@ -36,12 +37,13 @@ def check_size(jobs: Sequence[Job], threads: int) -> None:
 
 def replication_bytes(plan: dict[str, Any]) -> float:
     """About how much memory the tables of a replication take, those of transfers apart."""
-    flows, stations = len(plan["flows"]), len(plan["bss"]["stations"])
-    rows: dict[str, float] = {"runs": 1, "flows": flows, "queues": 8, "stations": 2 * stations, "datagrams": 2 * flows}
+    flows, stations, bsss = len(plan["flows"]), len(stations_of(plan)), len(bsss_of(plan))
+    rows: dict[str, float] = {"runs": 1, "flows": flows, "stations": 2 * stations, "datagrams": 2 * flows}
+    rows |= {"queues": 8 * bsss, "bsss": bsss}
     if interval_s := plan["run"]["sample_interval_s"]:
         # Of a flow goodput, congestion window, RTT and smoothed RTT; of a station its rates and airtime; of the AP's buffer
         # its length, limit, idle share, sojourn time and a few values of its scheme.
         horizon_s = plan["run"]["warmup_s"] + plan["run"]["duration_s"]
-        rows["series"] = horizon_s / interval_s * (4 * flows + 3 * stations + 10)
+        rows["series"] = horizon_s / interval_s * (4 * flows + 3 * stations + 10 * bsss)
     columns = engine_columns()
     return sum(count * row_bytes(columns[name]) for name, count in rows.items())

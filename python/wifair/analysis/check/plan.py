@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from wifair.analysis.check.access import Access
+from wifair.planned import of_first
 from wifair.scenario.components import transport
 from wifair.scenario.described import scheme_name
 from wifair.scenario.scenario import labels
@@ -18,7 +19,7 @@ DRIVER_QUEUE_PACKETS = 123
 
 
 class Plan:
-    """A scenario's plan with the quantities that the rules use."""
+    """A scenario's plan with the quantities that the rules use: those of the first BSS, if there are several."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.plan = scenario.plan()
@@ -29,7 +30,7 @@ class Plan:
         self.scheme = scheme_name(self.port["scheme"])
         self.limit: int = self.port["limit_packets"]
         self.edca: dict[str, Any] | None = self.plan["bss"]["mac"]["edca"]
-        self.flows: list[dict[str, Any]] = self.plan["flows"]
+        self.flows = of_first(self.plan)
         self.tcp = [flow for flow in self.flows if transport(flow["application"]["name"]) == "tcp"]
         self._given_stations = {own["label"]: own for own in scenario.given_plan()["bss"]["stations"]}
         self.end_s: float = self.run["warmup_s"] + self.run["duration_s"]

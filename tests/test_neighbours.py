@@ -1,0 +1,206 @@
+"""Several BSSs on one channel (docs/neighbours.md), through the user's keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import wifair
+from wifair import Scenario
+from wifair.analysis import explain, explain_groups
+from wifair.errors import InputError, ScenarioError
+from wifair.results.results import merged
+
+Table = dict[str, Any]
+
+PAIRS = [["left", "right"], ["left", "c"], ["a", "right"], ["a", "c"]]
+
+
+def scenario(**keys: Any) -> Scenario:
+    """Three BSSs in a row with a station each, of which the outer ones do not receive each other."""
+    tables: Table = {
+        "run": {"warmup_s": 0.5, "duration_s": 2},
+        "phy": {"name": "802.11a"},
+        "field": {"hidden": PAIRS, "gains": gains("mine", "left") + gains("mine", "right")},
+        "bss": [{"name": "mine"}, {"name": "left", "wire": {"one_way_delay_ms": 20}}, {"name": "right"}],
+        "station": {"rate_mbps": 24.0},
+        "stations": [{"name": "b"}, {"name": "a", "bss": "left"}, {"name": "c", "bss": "right"}],
+        "flows": [
+            {"name": f"{station}-{direction}", "station": station, "direction": direction}
+            for station in ("b", "a", "c")
+            for direction in ("up", "down")
+        ],
+    }
+    return Scenario(**{**tables, **keys})
+
+
+def gains(a: str, b: str) -> list[Table]:
+    """Access points 60 dB apart, as all other nodes are."""
+    return [{"between": [a, b], "gain_db": -60.0}]
+
+
+def test_the_plan_has_the_bsss_in_their_order() -> None:
+    plan = scenario(ap={"scheme": "mac80211"}, wire={"rate_mbps": 50.0}).plan()
+    assert plan["bss_label"] == "mine"
+    assert [station["label"] for station in plan["bss"]["stations"]] == ["b"]
+    left, right = plan["neighbours"]
+    assert (left["label"], right["label"]) == ("left", "right")
+    assert [station["label"] for station in left["stations"]] == ["a"]
+    assert left["ap"]["port"]["scheme"]["name"] == plan["bss"]["ap"]["port"]["scheme"]["name"] == "mac80211"
+    assert left["wire"] == {**plan["wire"], "one_way_delay_ms": 20.0}
+    assert right["wire"] is None
+    assert plan["bss"]["field"]["hidden"] == PAIRS
+    assert plan["bss"]["field"]["gains"][0]["between"] == ["ap", "left"]
+
+
+def test_a_bss_has_its_own_access_point() -> None:
+    bss = [{"name": "mine", "ap": {"scheme": "codel"}}, {"name": "left", "ap": {"limit_packets": 7}}, {"name": "right"}]
+    plan = scenario(bss=bss, ap={"scheme": {"name": "red"}, "limit_packets": 50}).plan()
+    ports = [plan["bss"]["ap"]["port"], *(neighbour["ap"]["port"] for neighbour in plan["neighbours"])]
+    assert [port["scheme"]["name"] for port in ports] == ["codel", "red", "red"]
+    assert [port["limit_packets"] for port in ports] == [50, 7, 50]
+
+
+def test_flows_bring_their_own_stations_into_a_bss() -> None:
+    flows = [
+        {"name": "mine", "direction": "up"},
+        {"name": "theirs", "direction": "down", "count": 2, "station": {"bss": "next-door", "rate_mbps": 6.0}},
+    ]
+    bss = [{"name": "home"}, {"name": "next-door"}]
+    plan = Scenario(phy={"name": "802.11a"}, field={}, bss=bss, flows=flows).plan()
+    assert [station["label"] for station in plan["bss"]["stations"]] == ["mine"]
+    assert [station["label"] for station in plan["neighbours"][0]["stations"]] == ["theirs-1", "theirs-2"]
+
+
+def test_one_bss_is_the_scenario_without_the_table() -> None:
+    alone = {"phy": {"name": "802.11a"}, "flows": [{"direction": "up"}]}
+    assert Scenario(**alone, bss=[{"name": "mine"}]).plan_json == Scenario(**alone).plan_json
+
+
+@pytest.mark.parametrize(
+    ("keys", "key", "told"),
+    [
+        ({"field": None}, "bss", "field"),
+        ({"stations": [{"name": "b"}, {"name": "a", "bss": "lefft"}]}, "stations[1].bss", "left"),
+        ({"bss": []}, "stations[1].bss", "no such key"),
+        ({"bss": [{"name": "mine"}, {"name": "left"}, {"name": "left"}]}, "stations[2].bss", "left"),
+        ({"bss": [{"name": "b"}, {"name": "left"}, {"name": "right"}]}, "bss[0].name", "taken"),
+        ({"bss": [{"name": n} for n in ("mine", "left", "right", "attic")]}, "bss[3].name", "no station"),
+        (
+            {"bss": [{"name": "mine"}, {"name": "left", "ap": {"shceme": "red"}}, {"name": "right"}]},
+            "bss[1].ap.shceme",
+            "scheme",
+        ),
+        (
+            {"bss": [{"name": "mine"}, {"name": "left", "ap": {"limit_packets": 0}}, {"name": "right"}]},
+            "bss[1].ap.limit_packets",
+            "1",
+        ),
+        (
+            {"bss": [{"name": "mine"}, {"name": "left", "wire": {"loss_rate": 2.0}}, {"name": "right"}]},
+            "bss[1].wire.loss_rate",
+            "0",
+        ),
+        ({"bss": [{"name": "mine"}, {"name": "stations"}, {"name": "right"}]}, "stations[1].bss", "stations"),
+        ({"bss": [{"ap": {}}]}, "bss[0].name", "needed"),
+        ({"bss": [{"name": "mine", "wires": {}}]}, "bss[0].wires", "wire"),
+        ({"ap": {"limit_packets": 0}}, "ap.limit_packets", "1"),
+        ({"station": {"rate_mbps": 7.0}}, "stations[0].rate_mbps", "6"),
+        ({"events": [{"at_s": 1, "bss": "lefft", "ap": {"limit_packets": 7}}]}, "events[0].bss", "left"),
+        ({"events": [{"at_s": 1, "bss": "right", "wire": {"one_way_delay_ms": 1}}]}, "events[0].bss", "separate"),
+        ({"field": {"hidden": [["left", "rigth"]]}}, "field.hidden[0]", "right"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_cannot_be_is_refused_by_its_key(keys: Table, key: str, told: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        scenario(**keys)
+    assert refused.value.key == key
+    assert told in str(refused.value)
+
+
+def test_results_are_by_bss() -> None:
+    results = scenario().run(seeds=2)
+    assert results.bsss["bss"].unique(maintain_order=True).to_list() == ["mine", "left", "right"]
+    of = {name: part for (name,), part in results.bsss.group_by("bss")}
+    for name, station in (("mine", "b"), ("left", "a"), ("right", "c")):
+        flows = results.flows.filter(pl.col("station") == station)
+        assert flows["bss"].unique().to_list() == [name]
+        up = flows.filter(pl.col("direction") == "up")
+        assert of[name].sort("seed")["goodput_up_mbps"].to_list() == up.sort("seed")["goodput_mbps"].to_list()
+        assert results.stations.filter(pl.col("station") == station)["bss"].unique().to_list() == [name]
+    nodes = dict(results.queues.select("node", "bss").unique().iter_rows())
+    assert nodes == {
+        "ap": "mine", "stations": "mine", "left": "left", "left/stations": "left", "right": "right", "right/stations": "right",
+    }  # fmt: skip
+    # The one in the middle hears both; the outer ones hear it alone.
+    middle, left = (float(of[name]["goodput_up_mbps"].sum()) for name in ("mine", "left"))
+    assert middle < 0.5 * left
+    assert of["mine"]["busy_others_share"].min() > of["left"]["busy_others_share"].max()  # type: ignore[operator]
+    alone = scenario(bss=[], field=None, stations=[{"name": "b"}], flows=[{"station": "b", "direction": "up"}]).run(1)
+    assert "bss" not in alone.stations.columns
+    assert "bsss" not in alone.frames
+    both = merged([results, alone])
+    assert both.stations["bss"].null_count() == 2
+
+
+def test_compare_changes_the_scheme_of_the_first_bss() -> None:
+    compared = wifair.compare(scenario(), ["droptail", "codel"], seeds=1)
+    plans = [cell.scenario.plan() for cell in compared.cells]
+    assert [plan["bss"]["ap"]["port"]["scheme"]["name"] for plan in plans] == ["droptail", "codel"]
+    assert {n["ap"]["port"]["scheme"]["name"] for plan in plans for n in plan["neighbours"]} == {"droptail"}
+
+
+def test_a_key_of_a_bss_can_be_overridden() -> None:
+    changed = scenario().override({"bss[1].ap.scheme": "codel", "bss[2].ap.limit_packets": 9}).plan()
+    assert changed["neighbours"][0]["ap"]["port"]["scheme"]["name"] == "codel"
+    assert changed["neighbours"][1]["ap"]["port"]["limit_packets"] == 9
+
+
+def test_an_event_changes_the_access_point_of_its_bss() -> None:
+    events = [{"at_s": 1.0, "bss": name, "ap": {"limit_packets": 7}} for name in ("mine", "right")]
+    run = {"warmup_s": 0.5, "duration_s": 1.5, "sample_interval_s": 0.5}
+    series = scenario(run=run, events=events).run(1).frames["series"].filter(pl.col("metric") == "limit_packets")
+    last = {name: part["value"].to_list()[-1] for (name,), part in series.group_by("entity", maintain_order=True)}
+    assert last["ap"] == last["right"] == 7
+    assert last["left"] > 7
+
+
+def test_explain_names_hidden_stations_and_shares_of_all_bsss() -> None:
+    given = scenario()
+    assert given.hidden_pairs() == {("a", "c"): (False, False)}
+    results = explain.results_of(given, 1, None, None, None)
+    told = [sentence.text for sentence in explain_groups.lead(results, explain_groups.groups(results))]
+    assert "a and c do not sense each other's frames." in told
+    assert [text.partition(":")[0] for text in told if "other BSSs. Of" in text] == ["mine", "left", "right"]
+    assert explain.explain(results)
+
+
+def test_event_logs_name_the_nodes_of_all_bsss(tmp_path: Path) -> None:
+    from wifair.study.traces import Traces
+
+    scenario(run={"warmup_s": 0, "duration_s": 0.5}).run(1, traces=Traces(events=tmp_path))
+    events = pl.read_parquet(tmp_path / "seed-1" / "events" / "*.parquet")
+    sent = events.filter(pl.col("event") == "exchange")
+    assert set(sent["node"]) == {"ap", "left", "right", "a", "b", "c"}
+    assert set(sent.filter(pl.col("node") == "left")["station"]) == {"a"}
+    assert set(events.filter(pl.col("node") == "right")["flow"]) == {"c-up", "c-down"}
+
+
+def test_commands_for_one_bss_say_so() -> None:
+    from wifair.live import Session
+
+    with pytest.raises(InputError, match=r"bss.*one BSS"):
+        wifair.judge(scenario(), ["codel"], seeds=2)
+    with pytest.raises(InputError, match="field"):
+        Session(scenario())
+
+
+def test_the_flat_in_the_middle_starves() -> None:
+    run = {"run.warmup_s": 1, "run.duration_s": 4}
+    rows = wifair.load("neighbours").override(run).run(seeds=1).bsss
+    mine, *others = rows.select("bss", pl.col("goodput_down_mbps") + pl.col("goodput_up_mbps")).iter_rows()
+    assert mine[0] == "mine"
+    assert all(mine[1] < 0.1 * other for _, other in others)
