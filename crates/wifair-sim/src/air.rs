@@ -63,6 +63,11 @@ impl Air {
         }
     }
 
+    /// Whether there are several BSSs.
+    pub(crate) fn has_several(&self) -> bool {
+        matches!(self, Air::Several(_))
+    }
+
     /// A BSS, to read what does not need the field: see [`Obss::bss`].
     pub(crate) fn bss(&self, bss: usize) -> &Bss {
         match self {
@@ -170,15 +175,18 @@ impl Air {
     /// Handles the events before `limit` up to the first output; returns it with its time. `None` once nothing more is due
     /// before `limit`. Calls `began` with the number of a BSS in which an exchange has begun or, in a field, the sender of one
     /// knows its outcome.
+    ///
+    /// The engine's loop is compiled twice, for one BSS and for `SEVERAL`, as [`Air::has_several`] says.
     #[inline(always)] // into the engine's loop
-    pub(crate) fn advance_watched(
+    pub(crate) fn advance_watched<const SEVERAL: bool>(
         &mut self,
         limit: Time,
         mut began: impl FnMut(usize, &Bss),
     ) -> Option<(Time, Output<'_>)> {
         match self {
-            Air::One(bss) => bss.advance_watched(limit, |bss| began(0, bss)),
-            Air::Several(several) => several.advance_watched(limit, &mut began),
+            Air::One(bss) if !SEVERAL => bss.advance_watched(limit, |bss| began(0, bss)),
+            Air::Several(several) if SEVERAL => several.advance_watched(limit, &mut began),
+            _ => unreachable!("the loop is that for the number of BSSs"),
         }
     }
 

@@ -263,10 +263,14 @@ impl<T: Tap> Network<T> {
     /// Handles all events before `end` and stops at `end`. Events at `end` itself belong to the next call, so a run in pieces
     /// equals a run in one.
     pub fn run_until(&mut self, end: Time) {
+        let several = self.fabric.air.has_several();
         loop {
             self.fabric.find_next(&self.agenda, end);
             // The air runs alone until the next external event, which its deliveries may bring forward.
-            while self.advance_air(self.fabric.next_external) {}
+            match several {
+                true => while self.advance_air::<true>(self.fabric.next_external) {},
+                false => while self.advance_air::<false>(self.fabric.next_external) {},
+            }
             let next = self.fabric.next_external;
             if next >= end {
                 self.fabric.now = end;
@@ -286,14 +290,14 @@ impl<T: Tap> Network<T> {
     }
 
     /// Runs the BSSs before `limit` until one delivers something; returns whether one has.
-    fn advance_air(&mut self, limit: Time) -> bool {
+    fn advance_air<const SEVERAL: bool>(&mut self, limit: Time) -> bool {
         let Fabric { air, wire, tap, now: at, .. } = &mut self.fabric;
         let watch = |number: usize, bss: &Bss| {
             if tap.is_watching() {
                 tap.exchange(number, bss);
             }
         };
-        let Some((now, output)) = air.advance_watched(limit, watch) else { return false };
+        let Some((now, output)) = air.advance_watched::<SEVERAL>(limit, watch) else { return false };
         *at = now;
         let Delivery { packet, to } = match output {
             Output::Delivery(delivery) => delivery,
