@@ -82,9 +82,10 @@ def test_the_page_has_a_row_for_each_kind() -> None:
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="wants cargo")
 def test_a_component_of_each_kind_is_one_file_and_one_line(
-    grown: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+    grown: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     copy, program = grown
+    request.addfinalizer(components.plan_node.cache_clear)
 
     def told(*arguments: str) -> Any:
         return json.loads(subprocess.run([program, *arguments], check=True, capture_output=True, text=True).stdout)
@@ -98,6 +99,7 @@ def test_a_component_of_each_kind_is_one_file_and_one_line(
         monkeypatch.setattr(module, "engine_schema", lambda: schema)
     monkeypatch.setattr("docsite.keys.engine_schema", lambda: schema)
     monkeypatch.setattr("wifair.scenario.scenario.engine_schema", lambda: schema)
+    components.plan_node.cache_clear()
     monkeypatch.setattr(pages, "ROOT", copy)
     # The engine that is installed does not know them; the program refuses what is wrong.
     monkeypatch.setattr(_native, "canonical", lambda plan, _: plan)

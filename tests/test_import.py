@@ -655,7 +655,9 @@ def check_damaged(path: Path, *others: Path) -> bool:
 
 
 def simulated_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Simulates each plan once, since many damaged files give the same one."""
+    """Simulates each plan once, since many damaged files give the same one, and briefly: what it shows is tested elsewhere."""
+    monkeypatch.setattr(calibration, "SEEDS", 4)
+    monkeypatch.setattr(calibration, "DURATION_S", 2.0)
     found: dict[str, Any] = {}
     whole = calibration.shown
 
