@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import wifair
 from wifair import Scenario
 from wifair.analysis import explain, explain_groups
 from wifair.errors import InputError, ScenarioError
+from wifair.observed import as_ap
 from wifair.results.results import merged
 
 Table = dict[str, Any]
@@ -187,6 +189,17 @@ def test_event_logs_name_the_nodes_of_all_bsss(tmp_path: Path) -> None:
     assert set(sent["node"]) == {"ap", "left", "right", "a", "b", "c"}
     assert set(sent.filter(pl.col("node") == "left")["station"]) == {"a"}
     assert set(events.filter(pl.col("node") == "right")["flow"]) == {"c-up", "c-down"}
+
+
+def test_the_survey_of_the_first_access_point_has_the_time_of_its_neighbours(tmp_path: Path) -> None:
+    results = scenario().run(seeds=1)
+    as_ap.write(results, tmp_path)
+    [busy] = re.findall(r"channel busy time:\s+(\d+) ms", (tmp_path / "seed-1" / "survey.txt").read_text())
+    own, others = results.bsss.row(0, named=True)["busy_own_share"], results.bsss["busy_others_share"][0]
+    assert others > 0.3
+    assert int(busy) == pytest.approx(2000 * (own + others), abs=1)
+    dump = (tmp_path / "seed-1" / "station.txt").read_text()
+    assert dump.count("Station ") == 1  # its own
 
 
 def test_commands_for_one_bss_say_so() -> None:

@@ -18,6 +18,7 @@ import polars as pl
 from wifair.observed import bitrate
 from wifair.observed.bitrate import GENERATIONS, PHYS, Bitrate
 from wifair.observed.loads import DIRECTIONS, FRAME_BYTES, TCP_BYTES, UDP_BYTES
+from wifair.results.bsss import TABLE as BSSS
 from wifair.results.results import writable_folder
 
 if TYPE_CHECKING:
@@ -54,13 +55,13 @@ def files(results: Results, plan: Mapping[str, Any], scenario: str, seed: int) -
     rows = {
         name: frame.filter((pl.col("scenario") == scenario) & (pl.col("seed") == seed)).to_dicts()
         for name, frame in results.frames.items()
-        if name in ("runs", *OF_STATIONS)
+        if name in ("runs", BSSS, *OF_STATIONS)
     }
     [run] = rows["runs"]
     frequency, width = _channel(plan)
     sent = _sent(rows)
     yield STATION, "".join(_station(sent, plan, number) for number in range(len(plan["bss"]["stations"])))
-    yield SURVEY, _survey(run, frequency)
+    yield SURVEY, _survey(run, _busy_share(run, rows.get(BSSS, [])), frequency)
     number = next(channel for channel, mhz in CHANNELS.values() if mhz == frequency)
     centre = f", center1: {frequency + width // 2 - 10} MHz" if width > 20 else ""
     yield INFO, f"Interface {DEVICE}\n\ttype AP\n\tchannel {number} ({frequency} MHz), width: {width} MHz{centre}\n"
@@ -149,11 +150,18 @@ def mode_of(bss: Mapping[str, Any], station: Mapping[str, Any], rate_mbps: float
     return Bitrate(found.mbps, generation, index, found.streams, found.width_mhz, found.guard_interval_ns)
 
 
-def _survey(run: Row, frequency: int) -> str:
+def _busy_share(run: Row, bsss: list[Row]) -> float:
+    """The share of time in which the first access point senses a busy medium: frames of its BSS, and of others if there are."""
+    if not bsss:
+        return float(1 - run["idle_share"])
+    return float(bsss[0]["busy_own_share"] + bsss[0]["busy_others_share"])
+
+
+def _survey(run: Row, busy: float, frequency: int) -> str:
     active_ms = round(run["duration_s"] * 1000)
     sent = run["airtime_down_share"] + run["beacon_share"]
     # The access point receives a collision with errors, or takes part in it: results have the sum.
     received = run["airtime_up_share"] + run["collision_share"]
-    times = {"active": 1.0, "busy": 1 - run["idle_share"], "receive": received, "transmit": sent}
+    times = {"active": 1.0, "busy": busy, "receive": received, "transmit": sent}
     lines = [f"\tchannel {name} time:\t\t{round(share * active_ms)} ms\n" for name, share in times.items()]
     return f"Survey data from {DEVICE}\n\tfrequency:\t\t\t{frequency} MHz [in use]\n" + "".join(lines)
