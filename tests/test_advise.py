@@ -379,18 +379,23 @@ def test_every_settable_change_has_commands_that_are_undone() -> None:
         assert change.commands.undo
 
 
-@pytest.mark.system
-@pytest.mark.skipif(not shutil.which("tc") or not shutil.which("unshare"), reason="no tc, or no unshare")
-@pytest.mark.parametrize("line", sorted({line for each in commands_of("tc") for line in (*each.do, *each.undo)}))
-def test_tc_takes_the_command(line: str) -> None:
-    """In a network namespace with a TAP device. 2 is the kernel's refusal of a qdisc that it was built without."""
-    begin = "ip tuntap add dev wlan0 mode tap || exit 77; "
+def check_tc_takes(line: str, *devices: str) -> None:
+    """Runs it in a network namespace with these TAP devices. 2 is the kernel's refusal of a qdisc that it was built without."""
+    if not shutil.which("tc") or not shutil.which("unshare"):
+        pytest.skip("no tc, or no unshare")
+    begin = "".join(f"ip tuntap add dev {device} mode tap || exit 77; " for device in devices)
     done = subprocess.run(["unshare", "--net", "sh", "-c", begin + line], capture_output=True, text=True, check=False)
     if done.returncode == 77 or "unshare" in done.stderr:
         pytest.skip(f"no network namespace here: {done.stderr}")
     assert done.returncode == 0 or (done.returncode == 2 and "qdisc kind is unknown" in done.stderr), done.stderr
     wrong = subprocess.run(["unshare", "--net", "sh", "-c", begin + f"{line} limt 3"], capture_output=True, check=False)
     assert wrong.returncode == 1
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("line", sorted({line for each in commands_of("tc") for line in (*each.do, *each.undo)}))
+def test_tc_takes_the_command(line: str) -> None:
+    check_tc_takes(line, "wlan0")
 
 
 @pytest.mark.whole

@@ -1,11 +1,10 @@
 """docs/air-share-linux.md: the commands for those who cannot patch, and the patch."""
 
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from test_advise import check_tc_takes
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "air-share-linux.md").read_text(encoding="utf-8")
@@ -20,17 +19,9 @@ def test_the_page_has_commands_to_set_and_to_undo() -> None:
 
 
 @pytest.mark.system
-@pytest.mark.skipif(not shutil.which("tc") or not shutil.which("unshare"), reason="no tc, or no unshare")
 @pytest.mark.parametrize("line", [line for line in COMMANDS if " replace " in line])
 def test_tc_takes_the_command(line: str) -> None:
-    """In a network namespace with TAP devices. 2 is the kernel's refusal of a qdisc that it was built without."""
-    begin = "for d in wlan0 eth0; do ip tuntap add dev $d mode tap || exit 77; done; "
-    done = subprocess.run(["unshare", "--net", "sh", "-c", begin + line], capture_output=True, text=True, check=False)
-    if done.returncode == 77 or "unshare" in done.stderr:
-        pytest.skip(f"no network namespace here: {done.stderr}")
-    assert done.returncode == 0 or (done.returncode == 2 and "qdisc kind is unknown" in done.stderr), done.stderr
-    wrong = subprocess.run(["unshare", "--net", "sh", "-c", begin + f"{line} limt 3"], capture_output=True, check=False)
-    assert wrong.returncode == 1
+    check_tc_takes(line, "wlan0", "eth0")
 
 
 def test_the_page_names_the_files_of_the_patch() -> None:
