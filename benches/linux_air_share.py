@@ -2,9 +2,10 @@
 
     make -C kernel/stack shares && .venv/bin/python benches/linux_air_share.py [--only TEXT] [--seeds N] [--parallel N]
         [--page docs/air-share-linux.md] [--keep FILE.json]
+    .venv/bin/python benches/linux_air_share.py --only TEXT --variant ack_filter_below_mbps=0
 
 Each cell is run by the kernel without the patch and with it, and by wifair with `mac80211` and `air-share`. Of each side, the table has by how
-much the patch or the scheme changes each quantity. Finished runs of the kernel are kept in the file and not repeated.
+much the patch or the scheme changes each quantity. Finished runs of the kernel are kept in the file and not repeated. With `--variant` wifair alone runs, with another parameter of the scheme.
 """
 
 from __future__ import annotations
@@ -154,6 +155,18 @@ def levels(name: str, runs: list[list[dict[str, float]]], signals: list[dict[str
     ]
 
 
+def of_variant(parameter: str, scenarios: list[Scenario]) -> str:
+    """By how much the scheme with another parameter, as NAME=VALUE, changes each quantity in wifair."""
+    key, _, value = parameter.partition("=")
+    variant = {"name": SCHEMES[1], key: float(value)}
+    lines = []
+    for scenario in scenarios:
+        before, after = (simulated(scenario.override({"ap.scheme": each}), SIMULATED) for each in (SCHEMES[0], variant))
+        found = changes((before, after))
+        lines.append([scenario.title, *(shown(found[each], decimals) for each, (_, decimals) in QUANTITIES.items())])
+    return table(("cell", *(head for head, _ in QUANTITIES.values())), lines)
+
+
 def main() -> None:
     """Runs, and writes the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -161,9 +174,13 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--parallel", type=int, default=1)
     parser.add_argument("--page", type=Path)
+    parser.add_argument("--variant", help="NAME=VALUE: a parameter of the scheme, in wifair alone")
     parser.add_argument("--keep", type=Path, default=KERNEL / "build" / "linux_air_share.json")
     given = parser.parse_args()
     cells = [(each, Scenario(**cell(*each))) for each in CELLS if given.only in title(*each)]
+    if given.variant:
+        print(of_variant(given.variant, [scenario for _, scenario in cells]))
+        return
     kept = Kept(given.keep)
 
     def runs(kind: str, scenario: Scenario) -> list[dict[str, Any]]:
