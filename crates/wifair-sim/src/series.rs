@@ -22,8 +22,8 @@ row! {
         /// one-way delay of those that arrived in the interval, in the flow's direction and against it). Of a station, means
         /// over the interval: `link_rate_up_mbps`, `link_rate_down_mbps`, and `airtime_share` of both directions together. Of
         /// the AP: `queue_packets`, `limit_packets`, `buffer_idle_share` (share of the interval in which no packet was queued),
-        /// `sojourn_ms` (mean sojourn time of the packets dequeued in the interval) or a gauge of its scheme or limit
-        /// controller.
+        /// `sojourn_ms` (mean sojourn time of the packets dequeued in the interval), a gauge of its scheme or limit
+        /// controller, or, if it controls that, `stations_cw_min` (CWmin of best effort at the stations, in slots).
         metric: &'static str,
         /// The label of a flow or a station, or `ap`; under EDCA `ap/voice` and so on, for the categories in use.
         entity: Arc<str>,
@@ -108,6 +108,9 @@ impl Sampler {
         self.sample_stations(network, time_s);
         let mut index = 0;
         for (number, bss) in network.bsss().enumerate() {
+            if let Some(cw_min) = bss.controlled_cw_min() {
+                self.push(time_s, "stations_cw_min", self.aps[number].as_str().into(), cw_min.into());
+            }
             for (category, port) in bss.ap_ports() {
                 let ap = &self.aps[number];
                 let entity = match category {

@@ -11,7 +11,7 @@ use crate::phy::OnAir;
 use crate::phy::timing::BssTiming;
 
 /// Time unit of the Beacon Interval field (9.4.1.3).
-const TU: Time = Time::from_us(1_024);
+pub(crate) const TU: Time = Time::from_us(1_024);
 
 /// Parameters of the AP's beacons.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

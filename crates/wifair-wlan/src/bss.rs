@@ -26,6 +26,7 @@ use self::exchanges::Exchanges;
 use self::exchanges::field::InField;
 use crate::channel::ChannelRecipe;
 use crate::deadlines::{Due, LinkRateChange};
+use crate::edca_controller::EdcaController;
 use crate::exchange::{OngoingExchange, Phase};
 use crate::node::Node;
 use crate::rate::RateSpec;
@@ -60,6 +61,8 @@ pub struct Bss {
     rate_change: Option<LinkRateChange>,
     /// The last packets that were output as completed.
     completion: Option<TxCompletion>,
+    /// Of CWmin at the stations, if there is one.
+    edca_controller: Option<EdcaController>,
     now: Time,
 }
 
@@ -256,6 +259,7 @@ impl Bss {
                 let next = self.exchanges.medium.reach_target(now);
                 self.exchanges.nodes.deadlines.set_beacon(next, now);
             }
+            Due::Look => self.look(now),
             Due::Reorder => self.exchanges.nodes.expire_reordering(now),
             Due::MpduEnd => self.exchanges.receive_mpdu(now),
             Due::Tick(port) => {

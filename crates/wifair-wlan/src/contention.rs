@@ -76,6 +76,11 @@ impl Contention {
         }
     }
 
+    /// Has every start take the general path from now on, by a grid that nobody counts on.
+    pub(crate) fn begin_generally(&mut self) {
+        self.others.push(Grid::new(self.first.aifs));
+    }
+
     #[inline]
     fn grid_of(&self, contender: &Contender) -> &Grid {
         match contender.grid {
@@ -130,6 +135,13 @@ impl Contention {
         if ready {
             self.ready(contender);
         }
+    }
+
+    /// Sets CWmin of `contender`: a smaller CW is raised to it.
+    pub(crate) fn set_cw_min(&mut self, contender: EdcafId, cw_min: u16) {
+        let e = &mut self.contenders[contender.index()];
+        e.cw_min = cw_min;
+        e.cw = e.cw.max(cw_min);
     }
 
     /// Sets the CW for the next backoff of `contender` to CWmin.

@@ -31,6 +31,8 @@ pub(crate) enum Due {
     Released,
     /// A target time of beacons has come.
     Beacon,
+    /// The controller of EDCA parameters looks.
+    Look,
     /// A reorder timeout expires.
     Reorder,
     /// An MPDU ends that is received on its own.
@@ -71,6 +73,8 @@ pub(crate) struct Deadlines {
     next_mpdu_end: Time,
     /// Next target time of beacons.
     next_beacon: Time,
+    /// Next look of the controller of EDCA parameters.
+    next_look: Time,
 }
 
 impl Deadlines {
@@ -87,6 +91,7 @@ impl Deadlines {
             next_reorder: Time::MAX,
             next_mpdu_end: Time::MAX,
             next_beacon: Time::MAX,
+            next_look: Time::MAX,
         }
     }
 
@@ -195,9 +200,15 @@ impl Deadlines {
         self.review(now);
     }
 
-    /// Takes the event due at `now == next()`: first outputs, then target times, reorder timeouts, ticks, failures, ends of
-    /// MPDUs. A tick remains until its port sets another, a reorder timeout until [`Deadlines::set_reordering`], a target time
-    /// until [`Deadlines::set_beacon`], the end of an MPDU until [`Deadlines::set_mpdu_end`].
+    /// Sets the next look of the controller of EDCA parameters.
+    pub(crate) fn set_look(&mut self, at: Time, now: Time) {
+        self.next_look = at;
+        self.review(now);
+    }
+
+    /// Takes the event due at `now == next()`: first outputs, then target times, looks, reorder timeouts, ticks, failures, ends
+    /// of MPDUs. A tick remains until its port sets another, a reorder timeout until [`Deadlines::set_reordering`], a target time
+    /// until [`Deadlines::set_beacon`], a look until [`Deadlines::set_look`], the end of an MPDU until [`Deadlines::set_mpdu_end`].
     pub(crate) fn take(&mut self, now: Time) -> Due {
         let due = if let Some(change) = self.rate_changes.pop_front() {
             Due::LinkRate(change)
@@ -210,6 +221,8 @@ impl Deadlines {
             Due::Released
         } else if now == self.next_beacon {
             Due::Beacon
+        } else if now == self.next_look {
+            Due::Look
         } else if now == self.next_reorder {
             Due::Reorder
         } else if now == self.next_tick {
@@ -232,6 +245,7 @@ impl Deadlines {
         let is_empty = self.rate_changes.is_empty() && self.notices.is_empty() && !self.has_released;
         let untold = if is_empty { Time::MAX } else { now };
         let of_receivers = self.next_reorder.min(self.next_mpdu_end);
-        self.next = self.next_failure.min(self.next_tick).min(of_receivers).min(self.next_beacon).min(untold);
+        let of_ap = self.next_beacon.min(self.next_look);
+        self.next = self.next_failure.min(self.next_tick).min(of_receivers).min(of_ap).min(untold);
     }
 }

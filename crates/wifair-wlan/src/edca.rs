@@ -2,10 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{Ac, Class, Packet, SpecError, Time};
+use wifair_core::{Ac, Class, Packet, SpecError, StationId, Time};
 
 use crate::check;
 use crate::contention::Access;
+use crate::edca_controller::{EdcaController, EdcaControllerSpec};
 use crate::node::{EdcafId, Node, Numbering, RANKS, rank};
 use crate::phy::timing::{BssTiming, contention_window};
 
@@ -177,6 +178,9 @@ pub struct EdcaSpec {
     /// Whether an internal collision counts as a retry of the lower category's frame (802.11-2016,
     /// 10.22.2.11.1).
     pub internal_collision_retry: bool,
+    /// The AP's controller of CWmin for best effort at the stations. Without the table, CWmin stays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub controller: Option<EdcaControllerSpec>,
 }
 
 impl Default for EdcaSpec {
@@ -194,6 +198,7 @@ impl Default for EdcaSpec {
             share_port: SharePort::default(),
             countdown: Countdown::default(),
             internal_collision_retry: true,
+            controller: None,
         }
     }
 }
@@ -319,6 +324,20 @@ impl Edca {
             }
         }
         Ok(edca)
+    }
+
+    /// The AP's controller of CWmin at the stations, if `spec`, from which this was made, has one.
+    ///
+    /// # Errors
+    /// Returns the first invalid value of the controller.
+    pub(crate) fn controller(
+        &self,
+        spec: &EdcaSpec,
+        path: &str,
+    ) -> Result<Option<EdcaController>, SpecError> {
+        let access = self.access(Node::Station(StationId(0)), Ac::BestEffort);
+        let built = |keys| EdcaController::new(keys, access, &format!("{path}.controller"));
+        spec.controller.as_ref().map(built).transpose()
     }
 
     /// The rules for a category of a node.

@@ -114,6 +114,11 @@ impl Medium {
         self.counts
     }
 
+    /// As [`Contention::set_cw_min`].
+    pub(crate) fn set_cw_min(&mut self, sender: EdcafId, cw_min: u16) {
+        self.contention.set_cw_min(sender, cw_min);
+    }
+
     pub(crate) fn contention(&self) -> &Contention {
         &self.contention
     }

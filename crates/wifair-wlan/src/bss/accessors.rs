@@ -5,6 +5,7 @@ use wifair_queue::{Direction, Flows, Ledger, TxQueue};
 
 use super::Bss;
 use super::exchanges::field::link_between;
+use crate::edca_controller::EdcaController;
 use crate::exchange::Phase;
 use crate::field::Field;
 use crate::field::share::FieldShare;
@@ -65,6 +66,11 @@ impl Bss {
     /// Whether the medium is busy at `to` while `from` alone transmits: always, unless the BSS is in a field.
     pub fn senses(&self, from: Node, to: Node) -> bool {
         self.exchanges.field.as_deref().is_none_or(|share| share.senses(from.index(), to.index()))
+    }
+
+    /// CWmin of best effort at the stations, if a controller changes it.
+    pub fn controlled_cw_min(&self) -> Option<u16> {
+        self.edca_controller.as_ref().map(EdcaController::cw_min)
     }
 
     /// The AP's flow monitor.

@@ -59,6 +59,10 @@ impl Bss {
         spec.validate(&modes)?;
         let rules = spec.mac.contention_rules(&phy);
         let edca = spec.mac.edca.as_ref().map(|edca| Edca::new(edca, &phy, "mac.edca")).transpose()?;
+        let edca_controller = match (&edca, &spec.mac.edca) {
+            (Some(edca), Some(keys)) => edca.controller(keys, "mac.edca")?,
+            _ => None,
+        };
         let numbering = if edca.is_some() { Numbering::EDCA } else { Numbering::DCF };
         let labels = || std::iter::once(ap_label).chain(spec.stations.iter().map(|s| s.label.as_str()));
         let categories: Vec<Option<Ac>> = match &edca {
@@ -131,7 +135,10 @@ impl Bss {
             .map(|_| (BeaconsSpec::access(&phy), Rng::stream(seed, ap_label, "backoff-beacon")));
         let first_beacon = beacons.as_ref().map_or(Time::MAX, |beacons| beacons.interval);
         let functions: Vec<_> = each().map(contender).collect();
-        let contention = Contention::new(rules, functions.iter().cloned(), of_beacons);
+        let mut contention = Contention::new(rules, functions.iter().cloned(), of_beacons);
+        if edca_controller.is_some() {
+            contention.begin_generally(); // where stations adopt CWmin
+        }
         let places: Vec<_> = ports.zip(edcafs).collect();
         let views = Views::new(link_table(Direction::Down), link_table(Direction::Up));
         let mut nodes = Nodes::new(edca, numbering, places, own, views);
@@ -161,6 +168,7 @@ impl Bss {
                 meter: Meter::wanted_by(nodes.ports_of(Node::Ap)),
                 marked: Packet::default(),
                 queue_sizes: None,
+                announced_cw_min: None,
                 polices: false,
                 is_ideal: false,
                 serves_generally: false,
@@ -179,6 +187,7 @@ impl Bss {
             rate_adaptation: spec.mac.rate_adaptation.clone(),
             rate_change: None,
             completion: None,
+            edca_controller,
             now: Time::ZERO,
         };
         let has_errors = |s: &StationSpec| !s.frame_error_rate.is_zero() || s.position_m.is_some();
@@ -192,6 +201,7 @@ impl Bss {
         bss.exchanges.follow_queue_sizes();
         bss.exchanges.nodes.deadlines.set_beacon(first_beacon, Time::ZERO);
         bss.exchanges.nodes.ask_ticks();
+        bss.set_next_look(Time::ZERO);
         Ok((bss, functions))
     }
 }

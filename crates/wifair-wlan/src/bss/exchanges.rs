@@ -63,6 +63,8 @@ pub(super) struct Exchanges {
     pub marked: Packet,
     /// Present only if the AP's scheme asks for queue sizes and stations send them.
     pub queue_sizes: Option<QueueSizes>,
+    /// CWmin of best effort at the stations, until they adopt it.
+    pub announced_cw_min: Option<u16>,
     /// Whether a scheme of the AP polices. Recomputed by [`Exchanges::review`], like the next.
     pub polices: bool,
     /// Whether frames fail only by collision, and their starts are not followed up.

@@ -50,6 +50,12 @@ impl Backoff {
         if self.is_ready { self.origin + rules.slot * self.counter } else { Time::MAX }
     }
 
+    /// Sets CWmin: a smaller CW is raised to it.
+    pub(super) fn set_cw_min(&mut self, cw_min: u16) {
+        self.access.cw_min = cw_min;
+        self.cw = self.cw.max(cw_min);
+    }
+
     /// Counts from `origin` on, once the medium has become idle.
     pub(super) fn set_origin(&mut self, origin: Time) {
         self.origin = origin;

@@ -122,6 +122,11 @@ impl Field {
         self.backoff_mut(sender).set_window(resets);
     }
 
+    /// Sets CWmin of a channel access function: a smaller CW is raised to it.
+    pub(crate) fn set_cw_min(&mut self, sender: EdcafId, cw_min: u16) {
+        self.backoff_mut(sender).set_cw_min(cw_min);
+    }
+
     /// Lets `sender`, which knows the outcome of its exchange, contend with what it sends next, if there is `more`.
     pub(crate) fn go_on(&mut self, sender: EdcafId, more: bool) {
         let rules = self.rules.contention;

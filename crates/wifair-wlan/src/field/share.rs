@@ -116,6 +116,12 @@ impl FieldShare {
         self.field_mut().set_window(sender, resets);
     }
 
+    /// As [`Field::set_cw_min`].
+    pub(crate) fn set_cw_min(&mut self, sender: EdcafId, cw_min: u16) {
+        let sender = self.in_field(sender);
+        self.field_mut().set_cw_min(sender, cw_min);
+    }
+
     /// As [`Field::go_on`].
     pub(crate) fn go_on(&mut self, sender: EdcafId, more: bool) {
         let sender = self.in_field(sender);

@@ -67,6 +67,7 @@ fn rules(mode: Mode, max_mpdus: u32) -> Rules {
         internal_collision_retry: true,
         ap_shares_port: false,
         stations_share_port: false,
+        controller: None,
     };
     let modern = Modern {
         generation: mode.generation,

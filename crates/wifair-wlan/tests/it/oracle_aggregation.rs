@@ -30,6 +30,7 @@ fn rules(cw_min: u32, txop_limit: u32, aggregation: Aggregation) -> Rules {
         internal_collision_retry: true,
         ap_shares_port: false,
         stations_share_port: false,
+        controller: None,
     };
     Rules {
         control_rate: 240,

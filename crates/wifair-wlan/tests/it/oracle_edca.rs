@@ -31,6 +31,7 @@ fn edca(ap: [Category; 4], stations: [Category; 4]) -> Edca {
         internal_collision_retry: true,
         ap_shares_port: false,
         stations_share_port: false,
+        controller: None,
     }
 }
 

@@ -7,7 +7,7 @@ use oracle::engine::Engine;
 use oracle::flaw::Flaw;
 use oracle::frame::Tally;
 use oracle::radio::{Capture, Captures, Track};
-use oracle::random::{beacon_scenarios, edca_scenarios, modern_scenarios, scenarios};
+use oracle::random::{beacon_scenarios, controlled_scenarios, edca_scenarios, modern_scenarios, scenarios};
 use oracle::record::{Outcome, Record};
 use oracle::scenario::{Change, Errors, Pattern, Scenario, Station, Stream, Trigger};
 use oracle::timing::Rules;
@@ -35,12 +35,12 @@ fn compare(scenario: &Scenario) -> Result<Record, String> {
     let engine_half_way = ignoring_the_future(engine.record(half_way.end), half_way);
     engine.run_until(whole.end);
     let mut engine_whole = engine.record(whole.end);
-    // With beacons something may be on the air.
-    let has_beacons = scenario.rules.beacons.is_some();
-    if !oracle.at_rest || has_beacons {
+    // With beacons something may be on the air, and a controller goes on looking.
+    let goes_on = scenario.rules.beacons.is_some() || scenario.rules.controller().is_some();
+    if !oracle.at_rest || goes_on {
         engine_whole = ignoring_the_future(engine_whole, whole);
     }
-    let at_rest = if has_beacons { oracle.at_rest } else { engine.is_at_rest() };
+    let at_rest = if goes_on { oracle.at_rest } else { engine.is_at_rest() };
     agree(oracle, cell::Run { half_way: engine_half_way, whole: engine_whole, at_rest })
 }
 
@@ -238,6 +238,9 @@ struct Seen {
     finer: u64,
     beacons: u64,
     beacons_collided: u64,
+    /// How often the controller of CWmin has raised it, and lowered it.
+    raised: u64,
+    lowered: u64,
     /// Packets from stations that reached the AP where it polices, of which it has marked some and dropped some.
     policed: u64,
     marked: u64,
@@ -268,6 +271,8 @@ impl Seen {
         self.finer += u64::from(scenario.rules.steps > 1);
         self.beacons += record.beacons.0;
         self.beacons_collided += record.beacons.1;
+        self.raised += record.announcements.0;
+        self.lowered += record.announcements.1;
         if scenario.rules.polices {
             let received: u64 = record.up.iter().map(|tally| tally.delivered).sum();
             let forwarded = || record.deliveries.iter().filter(|delivery| delivery.to == 0);
@@ -290,6 +295,8 @@ impl Seen {
             && self.collisions_with_eifs >= least.collisions_with_eifs
             && self.beacons >= least.beacons
             && self.beacons_collided >= least.beacons_collided
+            && self.raised >= least.raised
+            && self.lowered >= least.lowered
             && self.policed >= least.policed
             && self.marked >= least.policed / 10
             && self.dropped >= least.policed / 10
@@ -358,10 +365,24 @@ fn random_scenarios_with_beacons_are_equal_step_by_step() {
     compare_random(beacon_scenarios().boxed(), cases(200, 10_000), least);
 }
 
+/// With EDCA, and with A-MPDUs, while the AP changes CWmin at the stations.
+#[test]
+fn random_scenarios_with_a_controller_are_equal_step_by_step() {
+    let least = Seen { exchanges: 2_000, collisions: 200, raised: 40, lowered: 20, ..Seen::default() };
+    compare_random(controlled_scenarios().boxed(), cases(80, 10_000), least);
+}
+
+#[test]
+fn broken_rules_of_the_controller_are_noticed() {
+    let flaws = Flaw::ALL.iter().copied().filter(|flaw| flaw.is_of_controller()).collect();
+    notices(flaws, if validating() { 0 } else { 3 }, controlled_scenarios().boxed());
+}
+
 /// The comparison notices each rule that the model breaks on purpose; in the short form a dozen.
 #[test]
 fn broken_rules_are_noticed() {
-    let flaws: Vec<Flaw> = Flaw::ALL.iter().copied().filter(|flaw| !flaw.is_of_beacons()).collect();
+    let flaws: Vec<Flaw> =
+        Flaw::ALL.iter().copied().filter(|flaw| !flaw.is_of_beacons() && !flaw.is_of_controller()).collect();
     let enough = if validating() { 0 } else { flaws.len() - 12 };
     notices(flaws, enough, modern_scenarios().boxed());
 }

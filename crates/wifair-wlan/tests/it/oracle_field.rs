@@ -11,7 +11,10 @@ use oracle::field::flaw::Flaw;
 use oracle::field::powers::Keys;
 use oracle::field::{FieldScenario, air};
 use oracle::mode::{Generation, Mode};
-use oracle::random::{edca_field_scenarios, field_scenarios, modern_field_scenarios, neighbour_scenarios};
+use oracle::random::{
+    controlled_field_scenarios, edca_field_scenarios, field_scenarios, modern_field_scenarios,
+    neighbour_scenarios,
+};
 use oracle::record::{Attempt, Outcome, Record, Transmission};
 use oracle::scenario::{Pattern, Scenario, Station, Stream};
 use oracle::timing::{Modern, Rules};
@@ -27,7 +30,9 @@ fn compare(scenario: &FieldScenario) -> Result<Vec<Record>, String> {
     let half_way = engine.records(oracle[0].half_way.end);
     engine.run_until(oracle[0].whole.end);
     let whole = engine.records(oracle[0].whole.end);
-    let at_rest = engine.is_at_rest();
+    // A controller goes on looking.
+    let goes_on = scenario.base.rules.controller().is_some();
+    let at_rest = if goes_on { oracle[0].at_rest } else { engine.is_at_rest() };
     let mut records = Vec::new();
     for (((mut oracle, bss), half_way), whole) in
         oracle.drain(..).zip(scenario.bsss()).zip(half_way).zip(whole)
@@ -75,6 +80,9 @@ struct Seen {
     block_acks_lost: u64,
     /// Data frames and PPDUs that were lost although no other exchange of the BSS was on the air.
     disturbed: u64,
+    /// How often a controller of CWmin has raised it, and lowered it.
+    raised: u64,
+    lowered: u64,
 }
 
 impl Seen {
@@ -88,6 +96,8 @@ impl Seen {
             record.attempts.iter().filter(|attempt| attempt.outcome == Some(outcome)).count() as u64
         };
         self.exchanges += record.exchanges;
+        self.raised += record.announcements.0;
+        self.lowered += record.announcements.1;
         self.overlapping += record.collisions;
         self.acknowledged += outcomes(Outcome::Acknowledged);
         self.acks_lost += outcomes(Outcome::AckLost);
@@ -118,8 +128,13 @@ impl Seen {
 
 /// Compares random fields; returns what was in them.
 fn compare_all(fields: impl Strategy<Value = FieldScenario>) -> Seen {
+    compare_some(fields, cases(200, 20_000))
+}
+
+/// The same with so many.
+fn compare_some(fields: impl Strategy<Value = FieldScenario>, cases: u32) -> Seen {
     let seen = RefCell::new(Seen::default());
-    run_random(fields, cases(200, 20_000), |scenario| {
+    run_random(fields, cases, |scenario| {
         seen.borrow_mut().add(&compare(scenario)?);
         Ok(())
     });
@@ -186,6 +201,13 @@ fn random_neighbours_are_equal_step_by_step() {
     assert!(seen.exchanges > 5_000 && seen.overlapping > 500, "too quiet to say anything: {seen:?}");
     assert!(seen.acknowledged > 2_000 && seen.acks_lost > 50 && seen.given_up > 100, "{seen:?}");
     assert!(seen.disturbed > 100 && seen.internal > 50 && seen.following > 500, "{seen:?}");
+}
+
+/// While the AP, or each of several, changes CWmin at its stations.
+#[test]
+fn random_fields_with_a_controller_are_equal_step_by_step() {
+    let seen = compare_some(controlled_field_scenarios(), cases(80, 20_000));
+    assert!(seen.exchanges > 2_000 && seen.raised > 20 && seen.lowered > 10, "{seen:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The medium: carries frames from node to node, one step of the clock after the other, and keeps the counters.
 
 use super::cell::{Air, Cell, Run, on_air};
+use super::flaw::Flaw;
 use super::frame::{Content, Frame, Heard, Kind, NodeId, Packet};
 use super::node::Node;
 use super::radio::{Case, Radio};
@@ -93,6 +94,10 @@ impl Air for Medium {
             self.cell.nodes[0].reach_target();
             self.target = self.cell.rules.beacon_interval().map(|interval| self.cell.now + interval);
         }
+        self.cell.look();
+        if self.cell.rules.has(Flaw::AdoptedAtOnce) {
+            self.cell.adopt(false);
+        }
         self.cell.time_out();
         self.cell.nodes.iter_mut().for_each(Node::count_timers);
         self.end_mpdus();
@@ -144,7 +149,11 @@ impl Medium {
             .on_air
             .iter()
             .flat_map(|frame| frame.mpdu_ends.front().copied().into_iter().chain([frame.ends_at]));
-        let next = ends.chain(self.cell.traffic.next_time()).chain(self.target).fold(until, u64::min);
+        let next = ends
+            .chain(self.cell.traffic.next_time())
+            .chain(self.target)
+            .chain(self.cell.next_look())
+            .fold(until, u64::min);
         let mut steps = u32::try_from(next.saturating_sub(self.cell.now)).unwrap_or(u32::MAX);
         for node in &self.cell.nodes {
             if steps == 0 {
@@ -326,7 +335,7 @@ impl Medium {
         }
         let frames: Vec<Frame> = self.starting.iter().map(|&id| self.cell.nodes[id].start()).collect();
         let first = &frames[0];
-        let is_answer = first.kind.is_answer();
+        let (opens, is_answer) = (first.opens_exchange, first.kind.is_answer());
         let follows = |f: &Frame| matches!(f.kind, Kind::Data | Kind::Request) && !f.opens_exchange;
         // What comes after a CTS-to-self that has collided, with another or with a frame that has none.
         let collides_on = matches!(self.exchange, Exchange::Collision) && frames.iter().all(follows);
@@ -366,6 +375,9 @@ impl Medium {
                 _ => Reach::Nobody,
             };
             self.put_on_air(frame, reach, &deaf);
+        }
+        if opens {
+            self.cell.adopt(false);
         }
     }
 

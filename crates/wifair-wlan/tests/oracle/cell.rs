@@ -36,9 +36,28 @@ pub struct Cell {
     dropped: BTreeSet<u32>,
     pub now: u64,
     pub record: Record,
+    /// When the controller of CWmin looks next.
+    next_look: Option<u64>,
+    looks: Looks,
+    /// CWmin as the controller has decided.
+    cw_min: Option<u32>,
+    /// The same, until the stations have it.
+    announced: Option<u32>,
     /// (from, to), the rate that was last written down, since when, and its integral until then.
     links: Vec<((NodeId, NodeId), Tenths, u64, u64)>,
 }
+
+/// What the controller of CWmin knows, since its last decision.
+#[derive(Default)]
+struct Looks {
+    count: u32,
+    held: u32,
+    /// The airtime of frames from stations, and to stations, at that decision.
+    before: (u64, u64),
+}
+
+/// Best effort among the categories.
+const BEST_EFFORT: usize = 2;
 
 /// A run to its end, with what explains it.
 pub struct Run {
@@ -116,6 +135,10 @@ impl Cell {
             policed: [0; 4],
             dropped: BTreeSet::new(),
             now: 0,
+            next_look: rules.controller().map(|(_, interval)| interval),
+            looks: Looks::default(),
+            cw_min: None,
+            announced: None,
             record: Record { airtime, ..Record::default() },
             links,
         }
@@ -189,6 +212,67 @@ impl Cell {
             self.nodes[station + 1].peers[0].ladder.restart(modes.up.mcs);
             self.nodes[0].peers[station + 1].ladder.restart(modes.down.mcs);
             self.note_rates();
+        }
+    }
+
+    /// When the controller of CWmin looks next.
+    pub fn next_look(&self) -> Option<u64> {
+        self.next_look
+    }
+
+    /// Section 10: the controller of CWmin looks, if it is time.
+    pub fn look(&mut self) {
+        let Some((controller, interval)) = self.rules.controller() else { return };
+        if self.next_look != Some(self.now) {
+            return;
+        }
+        self.next_look = Some(self.now + interval);
+        let ap = &self.nodes[0].contenders[BEST_EFFORT];
+        let taken = if self.rules.has(Flaw::TakenIsHeld) { ap.taken() } else { 0 };
+        self.looks.count += 1;
+        if ap.queue.len() + taken > 0 {
+            self.looks.held += 1;
+        }
+        if self.looks.count == controller.looks {
+            self.decide(controller.max_cw_min);
+        }
+    }
+
+    fn decide(&mut self, most: u32) {
+        let Airtime { up, down, .. } = &self.record.airtime;
+        let total: (u64, u64) = (up.iter().sum(), down.iter().sum());
+        let Looks { count, held, before } = std::mem::take(&mut self.looks);
+        if !self.rules.has(Flaw::AirtimeOfAll) {
+            self.looks.before = total;
+        }
+        let (up, down) = (total.0 - before.0, total.1 - before.1);
+        let at_start = self.rules.categories(1)[BEST_EFFORT].cw_min;
+        let least = if self.rules.has(Flaw::HalvesBelowTheStart) { 0 } else { at_start };
+        let now = self.cw_min.unwrap_or(at_start);
+        let much_less = if self.rules.has(Flaw::HalvesEarly) { up < down } else { 2 * up < down };
+        let new = if 10 * held >= 9 * count && up > down {
+            most.min(2 * now + 1)
+        } else if 10 * held < 9 * count || much_less {
+            least.max(now.saturating_sub(1) / 2)
+        } else {
+            now
+        };
+        self.record.announcements.0 += u64::from(new > now);
+        self.record.announcements.1 += u64::from(new < now);
+        self.cw_min = Some(new);
+        self.announced = if new == now { self.announced } else { Some(new) };
+    }
+
+    /// The stations have the CWmin that was announced, if there is a new one; those that wait for a response after their
+    /// next draw, or `at_once`.
+    pub fn adopt(&mut self, at_once: bool) {
+        let Some(cw_min) = self.announced.take() else { return };
+        for station in &mut self.nodes[1..] {
+            for c in 0..station.contenders.len() {
+                if c == BEST_EFFORT || self.rules.has(Flaw::AllCategories) {
+                    station.set_cw_min(c, cw_min, at_once);
+                }
+            }
         }
     }
 

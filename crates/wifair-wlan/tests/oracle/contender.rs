@@ -42,6 +42,8 @@ pub struct Contender {
     /// Backoff slots left; none once they have run out.
     pub counter: Option<u32>,
     pub cw: u32,
+    /// CWmin from the next draw on.
+    pub announced: Option<u32>,
     /// Idle steps that must still pass before slots count.
     pub ifs_left: u32,
     /// Idle steps of the slot that is passing.
@@ -64,6 +66,7 @@ impl Contender {
             events: Events::default(),
             counter: None,
             cw: parameters.cw_min,
+            announced: None,
             ifs_left: 0,
             slot_elapsed: 0,
         }
@@ -151,6 +154,14 @@ impl Contender {
     /// Section 5, rule 4: it waits, without a counter, for a moment that will not come.
     pub fn is_waiting(&self) -> bool {
         self.in_service.is_some() && self.counter.is_none()
+    }
+
+    /// Section 10, the controller.
+    pub fn set_cw_min(&mut self, cw_min: u32) {
+        self.parameters.cw_min = cw_min;
+        if !self.has(Flaw::WindowStaysSmall) {
+            self.cw = self.cw.max(cw_min);
+        }
     }
 
     pub fn has_succeeded(&mut self) {

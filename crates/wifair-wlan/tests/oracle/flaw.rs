@@ -162,9 +162,33 @@ flaws! {
     BeaconsQueue,
     /// Their rate is the default, whatever the scenario says.
     BeaconsHaveNoRate,
+    // The controller of CWmin.
+    /// A CW below a new CWmin stays.
+    WindowStaysSmall,
+    /// Who waits for a response draws with it, too.
+    AdoptedWhileWaiting,
+    /// It holds at once.
+    AdoptedAtOnce,
+    /// What the MAC of the AP has taken counts as held.
+    TakenIsHeld,
+    /// Airtime is compared since the start.
+    AirtimeOfAll,
+    /// It halves as soon as `up` is smaller than `down`.
+    HalvesEarly,
+    /// CWmin may fall to 0.
+    HalvesBelowTheStart,
+    /// All categories of the stations get the new CWmin.
+    AllCategories,
 }
 
 impl Flaw {
+    /// Whether it shows only where CWmin is controlled.
+    pub fn is_of_controller(self) -> bool {
+        use Flaw::*;
+        let of_decision = matches!(self, TakenIsHeld | AirtimeOfAll | HalvesEarly | HalvesBelowTheStart);
+        of_decision || matches!(self, WindowStaysSmall | AllCategories | AdoptedWhileWaiting | AdoptedAtOnce)
+    }
+
     /// Whether it shows only where there are beacons.
     pub fn is_of_beacons(self) -> bool {
         use Flaw::*;

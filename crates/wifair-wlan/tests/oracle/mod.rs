@@ -26,6 +26,7 @@
 //! | 802.11n, ac, ax and be with every mode; older stations among them, with protection | yes |
 //! | aggregation: windows and bitmaps to 1,024, requests, tries, reordering, ends and errors of MPDUs, TXOPs, wrapping | yes |
 //! | beacons: target times, precedence, collisions, under DCF and EDCA | yes |
+//! | the controller of CWmin, also in fields of several BSSs | yes |
 //! | frames on the air, what a Block Ack acknowledges, what a request starts with | yes |
 //! | fields: powers, lock, CCA, NAV per node, overlapping exchanges; DCF or EDCA, A-MPDUs (`field`) | yes |
 //! | fading, error rates by SNR | no: tests of `channel`, by hand and by integration |

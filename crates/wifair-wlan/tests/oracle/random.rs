@@ -3,13 +3,18 @@
 mod field;
 mod modern;
 
-pub use field::{edca_field_scenarios, field_scenarios, modern_field_scenarios, neighbour_scenarios};
+pub use field::{
+    controlled_field_scenarios, edca_field_scenarios, field_scenarios, modern_field_scenarios,
+    neighbour_scenarios,
+};
 
 use super::mode::Generation;
 use super::radio::{Capture, Track};
 use super::rate::Adaptation;
 use super::scenario::{Change, Errors, Pattern, Scenario, Station, Stream, Trigger};
-use super::timing::{ACK_BYTES, Beacons, Category, Edca, Form, NonHt, Protection, RTS_BYTES, Rules, Tenths};
+use super::timing::{
+    ACK_BYTES, Beacons, Category, Controller, Edca, Form, NonHt, Protection, RTS_BYTES, Rules, Tenths,
+};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -147,9 +152,59 @@ fn edca(rules: Rules) -> impl Strategy<Value = Edca> {
             internal_collision_retry,
             ap_shares_port: shares.0,
             stations_share_port: shares.1,
+            controller: None,
         },
     )
 }
+
+/// Of those with EDCA, some with A-MPDUs, such whose CWmin is controlled; to many stations the AP sends much.
+pub fn controlled_scenarios() -> impl Strategy<Value = Scenario> {
+    let of_edca = prop_oneof![edca_scenarios().boxed(), modern_scenarios().boxed()];
+    let of_edca = of_edca.prop_filter("no EDCA", |scenario| scenario.rules.edca.is_some());
+    let flood = (any::<prop::sample::Index>(), select(vec![40u32, 400, 1500]), 1u64..60);
+    let floods = prop::collection::vec(flood, 0..4);
+    (of_edca, controller(), floods).prop_map(|(mut scenario, controller, floods)| {
+        controller.control(&mut scenario.rules);
+        for (to, ip_bytes, gap) in floods {
+            let gap = 50 * gap * u64::from(scenario.rules.steps);
+            let pattern = Pattern::Every { first: gap, gap, burst: 2 };
+            let station = to.index(scenario.stations.len());
+            scenario.streams.push(Stream { station, up: false, ip_bytes, category: BEST_EFFORT, pattern });
+        }
+        scenario
+    })
+}
+
+/// A controller of CWmin that may double it so often.
+#[derive(Clone, Copy, Debug)]
+struct Drawn {
+    interval_tu: u32,
+    looks: u32,
+    doublings: u32,
+}
+
+fn controller() -> impl Strategy<Value = Drawn> {
+    let interval_tu = prop_oneof![4 => Just(1u32), 1 => 2u32..4];
+    let looks = prop_oneof![3 => 1u32..4, 1 => 4u32..20];
+    (interval_tu, looks, 0u32..6).prop_map(|(interval_tu, looks, doublings)| Drawn {
+        interval_tu,
+        looks,
+        doublings,
+    })
+}
+
+impl Drawn {
+    /// Gives it to rules with EDCA.
+    fn control(&self, rules: &mut Rules) {
+        let edca = rules.edca.as_mut().expect("rules with EDCA");
+        let Category { cw_min, cw_max, .. } = edca.stations[BEST_EFFORT];
+        let max_cw_min = cw_max.min(((cw_min + 1) << self.doublings) - 1);
+        edca.controller = Some(Controller { interval_tu: self.interval_tu, looks: self.looks, max_cw_min });
+    }
+}
+
+/// Best effort among the categories.
+const BEST_EFFORT: usize = 2;
 
 /// One of three has capture, and so 802.11b.
 fn rules() -> impl Strategy<Value = Rules> {

@@ -188,6 +188,8 @@ pub struct Record {
     pub captures: Captures,
     /// What the model alone says.
     pub events: Events,
+    /// How often the controller of CWmin has raised it, and lowered it. What the model alone says.
+    pub announcements: (u64, u64),
     /// Steps simulated.
     pub end: u64,
 }
@@ -220,6 +222,7 @@ impl Record {
             beacons: (self.beacons.0 - earlier.beacons.0, self.beacons.1 - earlier.beacons.1),
             captures: self.captures.clone(),
             events: self.events.clone(),
+            announcements: self.announcements,
             end: self.end - earlier.end,
         }
     }

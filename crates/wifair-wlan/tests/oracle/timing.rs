@@ -243,6 +243,16 @@ pub struct Edca {
     /// The categories of the AP, of a station, have one port.
     pub ap_shares_port: bool,
     pub stations_share_port: bool,
+    /// None: CWmin stays.
+    pub controller: Option<Controller>,
+}
+
+/// Of CWmin for best effort at the stations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Controller {
+    pub interval_tu: u32,
+    pub looks: u32,
+    pub max_cw_min: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -434,6 +444,13 @@ impl Rules {
     pub fn beacon_interval(&self) -> Option<u64> {
         let tu = u64::from(1_024 * self.steps);
         self.beacons.map(|beacons| tu * u64::from(beacons.interval_tu))
+    }
+
+    /// The controller of CWmin, if there is one, and the time between its looks.
+    pub fn controller(&self) -> Option<(Controller, u64)> {
+        let tu = u64::from(1_024 * self.steps);
+        let controller = self.edca?.controller?;
+        Some((controller, tu * u64::from(controller.interval_tu)))
     }
 
     /// How long a non-HT frame of `bytes` bytes lasts.

@@ -11,9 +11,10 @@ use wifair_core::{Ac, StationId, Time};
 use wifair_queue::{Arrival, Buffer, Cx, Hooks, Placed, Reception, Scheme, Shortcuts, TxQueueSpec};
 use wifair_wlan::{
     AggregationSpec, ApSpec, ArrivalWithinIfs, BackoffRange, BandKeys, BeaconsSpec, BssKeys, BssSpec,
-    Categories, CategorySpec, ChannelSpec, Classify, Coding, Countdown, EdcaSpec, ErpProtection, Fill,
-    FrameErrorRate, HeLtf, LinkKeys, MacSpec, MpduDelivery, PhySpec, Preamble, ProtectionKeys, RateErrors,
-    RateSpec, Requests, SharePort, StationChange, StationSpec, aarf, arf, dsss, eht, erp, he, ht, ofdm, vht,
+    Categories, CategorySpec, ChannelSpec, Classify, Coding, Countdown, EdcaControllerSpec, EdcaSpec,
+    ErpProtection, Fill, FrameErrorRate, HeLtf, LinkKeys, MacSpec, MpduDelivery, PhySpec, Preamble,
+    ProtectionKeys, RateErrors, RateSpec, Requests, SharePort, StationChange, StationSpec, aarf, arf, dsss,
+    eht, erp, he, ht, ofdm, vht,
 };
 
 /// The queue sizes of which the AP's ports are notified.
@@ -313,6 +314,11 @@ fn edca(edca: &timing::Edca, rules: &Rules) -> EdcaSpec {
         classify: Classify::Dscp,
         countdown: if edca.dcf_countdown { Countdown::Dcf } else { Countdown::Edca },
         internal_collision_retry: edca.internal_collision_retry,
+        controller: edca.controller.map(|c| EdcaControllerSpec {
+            interval_tu: c.interval_tu,
+            looks: c.looks,
+            max_cw_min: c.max_cw_min as u16,
+        }),
         ..EdcaSpec::default()
     }
 }

@@ -123,6 +123,8 @@ impl Air for Field {
                     Outside::Change(change) => cell.change(&change),
                 }
             }
+            cell.look();
+            cell.adopt(true);
             cell.time_out();
             cell.nodes.iter_mut().for_each(Node::count_down);
         }

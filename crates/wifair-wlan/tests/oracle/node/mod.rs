@@ -52,7 +52,7 @@ pub struct Node {
     pub queue_limit: usize,
     limit_counts_in_service: bool,
     /// The highest category first; beacons last, although they are higher still.
-    contenders: Vec<Contender>,
+    pub contenders: Vec<Contender>,
     /// Which of them beacons are.
     beacons: Option<usize>,
     /// A beacon is on the air; and another has become due since.
@@ -233,6 +233,15 @@ impl Node {
         for contender in &mut self.contenders {
             contender.ifs_left = self.rules.aifs(&contender.parameters);
             contender.slot_elapsed = 0;
+        }
+    }
+
+    /// Section 10, the controller: CWmin of a category; while it waits for a response, after its next draw, or `at_once`.
+    pub fn set_cw_min(&mut self, c: usize, cw_min: u32, at_once: bool) {
+        let waits = self.expected.is_some() && self.sender == c;
+        match waits && !at_once && !self.rules.has(Flaw::AdoptedWhileWaiting) {
+            true => self.contenders[c].announced = Some(cw_min),
+            false => self.contenders[c].set_cw_min(cw_min),
         }
     }
 

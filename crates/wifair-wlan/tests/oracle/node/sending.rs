@@ -336,6 +336,9 @@ impl Node {
     /// After every transmission: a backoff, wanted or not, then the next packet.
     fn go_on(&mut self, c: usize) {
         self.draw(c);
+        if let Some(cw_min) = self.contenders[c].announced.take() {
+            self.contenders[c].set_cw_min(cw_min);
+        }
         if self.contenders[c].in_service.is_none() {
             self.contenders[c].serve();
         }

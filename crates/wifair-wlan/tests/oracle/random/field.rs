@@ -1,6 +1,6 @@
 //! Random fields of 3 to 8 nodes, with powers around every threshold.
 
-use super::{change, count_from_the_arrival, edca, modern, rules_of, stream, trigger};
+use super::{change, controller, count_from_the_arrival, edca, modern, rules_of, stream, trigger};
 use crate::oracle::field::FieldScenario;
 use crate::oracle::field::powers::{Keys, threshold_db};
 use crate::oracle::frame::NodeId;
@@ -22,6 +22,17 @@ pub fn edca_field_scenarios() -> impl Strategy<Value = FieldScenario> {
     let rules =
         rules().prop_flat_map(|rules| edca(rules).prop_map(move |edca| Rules { edca: Some(edca), ..rules }));
     rules.prop_flat_map(scenarios)
+}
+
+/// With EDCA, or with two and three BSSs, whose CWmin is controlled.
+pub fn controlled_field_scenarios() -> impl Strategy<Value = FieldScenario> {
+    let any = prop_oneof![edca_field_scenarios().boxed(), neighbour_scenarios().boxed()];
+    let any = any.prop_filter("no EDCA", |field| field.base.rules.edca.is_some());
+    (any, controller()).prop_map(|(mut field, controller)| {
+        controller.control(&mut field.base.rules);
+        field.neighbours.iter_mut().for_each(|bss| controller.control(&mut bss.rules));
+        field
+    })
 }
 
 fn rules() -> impl Strategy<Value = Rules> {
