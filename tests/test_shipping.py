@@ -15,7 +15,7 @@ from wifair.everything.contenders import REFERENCE
 from wifair.papers import find
 from wifair.papers.claims import Verdict
 from wifair.scenario.components import components
-from wifair.shipping.access import ACCESSES, YIELDING, name
+from wifair.shipping.access import ACCESSES, CONTROLLED, name
 from wifair.shipping.claims import CLAIMS
 from wifair.shipping.counts import Count
 from wifair.shipping.frozen import FROZEN, Frozen
@@ -78,7 +78,7 @@ def test_the_settings_have_every_variant_and_conditions_only_where_they_can_be()
         assert {name for setting in made for name in setting.cells} == {REFERENCE, SCHEME}
 
 
-def test_an_access_changes_what_hostapd_sets_and_nothing_else() -> None:
+def test_an_access_changes_its_keys_and_nothing_else() -> None:
     settings = access_part("quick", None).contest.settings
     assert {setting.plan["bss"]["phy"]["name"] for setting in settings} > {"802.11ax"}
     for setting in settings:
@@ -87,9 +87,14 @@ def test_an_access_changes_what_hostapd_sets_and_nothing_else() -> None:
             plan = setting.cells[name(SCHEME, access)].scenario.plan()
             edca, own = plan["bss"]["mac"]["edca"], plain["bss"]["mac"]["edca"]
             for key, value in access.keys.items():
-                side, _, parameter = key.removeprefix("mac.edca.").split(".")
-                assert edca[side]["best_effort"][parameter] == value
-                edca[side]["best_effort"][parameter] = own[side]["best_effort"][parameter]
+                *tables, parameter = key.removeprefix("mac.edca.").split(".")
+                table, before = edca, own
+                for each in tables:
+                    table, before = table[each], before.get(each, {})
+                assert table[parameter] == value
+                table[parameter] = before.get(parameter)
+            if access is CONTROLLED:
+                assert edca.pop("controller") == {"interval_tu": 100, "looks": 10, "max_cw_min": None}
             assert plan == plain
 
 
@@ -121,5 +126,5 @@ def test_the_population_is_run_and_judged(here: Cli, tmp_path: Path) -> None:
     assert "5 claims" in done.stdout
     text = (tmp_path / "populations.md").read_text(encoding="utf-8")
     assert f"against `{REFERENCE}`" in text
-    assert text.count(f"{name(REFERENCE, YIELDING)}: ") == 2  # its standings and its gains
+    assert text.count(f"{name(REFERENCE, CONTROLLED)}: ") == 2  # its standings and its gains
     assert (tmp_path / "populations.png").exists()

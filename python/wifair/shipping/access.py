@@ -1,4 +1,4 @@
-"""How often the access point and the stations get the air, as hostapd sets it: an alternative to a scheme, or an addition to it."""
+"""How often the access point and the stations get the air: an alternative to a scheme, or an addition to it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wifair.scenario.scenario import Scenario
 
 @dataclass(frozen=True)
 class Access:
-    """EDCA parameters of best effort, by key of the scenario; `told` are the options of hostapd that set them."""
+    """EDCA parameters of best effort, by key of the scenario; `told` says how an access point gets them, by options of hostapd where it can."""
 
     id: str
     title: str
@@ -26,6 +26,12 @@ YIELDING = Access(
     "`wmm_ac_be_cwmin=6`: stations have CWmin 63",
     {"mac.edca.stations.best_effort.cw_min": 63},
 )
+CONTROLLED = Access(
+    "controlled",
+    "stations that yield when needed",
+    "`[mac.edca.controller]`: CWmin of stations rises to 63 while uploads crowd out downloads",
+    {"mac.edca.controller.max_cw_min": 63},
+)
 ACCESSES = (
     YIELDING,
     Access(
@@ -34,6 +40,7 @@ ACCESSES = (
         "`tx_queue_data2_aifs=1`, `tx_queue_data2_cwmin=7`: the access point has AIFSN 1 and CWmin 7",
         {"mac.edca.ap.best_effort.aifsn": 1, "mac.edca.ap.best_effort.cw_min": 7},
     ),
+    CONTROLLED,
 )
 
 

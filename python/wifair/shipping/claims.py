@@ -15,7 +15,7 @@ from wifair.analysis.sweep import label
 from wifair.everything.contenders import REFERENCE
 from wifair.everything.contest import Judged
 from wifair.everything.verdict import Standing
-from wifair.shipping.access import ACCESSES, YIELDING, name
+from wifair.shipping.access import ACCESSES, CONTROLLED, name
 from wifair.shipping.counts import Count, CountClaim, Outcomes
 from wifair.shipping.parts import (
     ACCESS,
@@ -63,6 +63,12 @@ def _earns(part: str, variant: str, outcomes: Outcomes) -> Count:
     """The number of settings in which a variant is worse than the scheme, less those in which it is better."""
     found = standings(part, variant, outcomes, SCHEME)
     return Count(found.count(Standing.WORSE) - found.count(Standing.BETTER), 0, len(found), least=1)
+
+
+def _adds(part: str, variant: str, outcomes: Outcomes) -> Count:
+    """The number of settings in which a variant is better than the scheme, less those in which it is worse."""
+    found = standings(part, variant, outcomes, SCHEME)
+    return Count(found.count(Standing.BETTER) - found.count(Standing.WORSE), 0, len(found), least=1)
 
 
 def _undecided(part: str, outcomes: Outcomes) -> Count:
@@ -167,6 +173,13 @@ def _of_conditions() -> list[CountClaim]:
 
 
 def _of_accesses() -> list[CountClaim]:
+    adds = _claim(
+        f"adds-{CONTROLLED.id}",
+        ACCESS.id,
+        f"{CONTROLLED.title.capitalize()} add to what the scheme does.",
+        "the scheme is better with it than without in more settings than worse",
+        partial(_adds, ACCESS.id, name(SCHEME, CONTROLLED)),
+    )
     return [
         claim
         for access in ACCESSES
@@ -186,7 +199,7 @@ def _of_accesses() -> list[CountClaim]:
                 partial(_count, ACCESS.id, name(SCHEME, access), (Standing.WORSE, Standing.UNFINISHED), most=0),
             ),
         )
-    ]
+    ] + [adds]
 
 
 def _of_populations() -> list[CountClaim]:
@@ -216,18 +229,18 @@ def _of_populations() -> list[CountClaim]:
                 partial(_gains, part),
             ),
             _claim(
-                f"{part}-beyond-{YIELDING.id}",
+                f"{part}-beyond-{CONTROLLED.id}",
                 part,
-                f"In {what} `{REFERENCE}` with {YIELDING.title} does not do what the scheme does.",
+                f"In {what} `{REFERENCE}` with {CONTROLLED.title} does not do what the scheme does.",
                 "the scheme is better in more networks than worse",
-                partial(_earns, part, name(REFERENCE, YIELDING)),
+                partial(_earns, part, name(REFERENCE, CONTROLLED)),
             ),
             _claim(
-                f"{part}-costs-{YIELDING.id}",
+                f"{part}-costs-{CONTROLLED.id}",
                 part,
-                f"In {what} the scheme with {YIELDING.title} is almost never worse than `{REFERENCE}` without.",
+                f"In {what} the scheme with {CONTROLLED.title} is almost never worse than `{REFERENCE}` without.",
                 f"worse, a trade or transfers that do not end in at most {MOST_COSTLY}",
-                partial(_count, part, name(SCHEME, YIELDING), COSTS, most=MOST_COSTLY),
+                partial(_count, part, name(SCHEME, CONTROLLED), COSTS, most=MOST_COSTLY),
             ),
         )
     ]

@@ -11,7 +11,7 @@ from wifair.everything.contenders import REFERENCE
 from wifair.everything.shares import WORDS
 from wifair.everything.verdict import Standing, Verdict
 from wifair.markdown import table
-from wifair.shipping.access import ACCESSES, YIELDING, name
+from wifair.shipping.access import ACCESSES, CONTROLLED, name
 from wifair.shipping.claims import FINAL, LOOKED_AT, POPULATIONS, median_gains, standings
 from wifair.shipping.counts import Outcomes
 from wifair.shipping.parts import (
@@ -40,7 +40,7 @@ PARTS: Mapping[str, Sequence[str]] = {
 }
 FIGURES = tuple(PARTS)
 # What meets `mac80211` in populations.
-IN_POPULATIONS = (SCHEME, name(REFERENCE, YIELDING), name(SCHEME, YIELDING))
+IN_POPULATIONS = (SCHEME, name(REFERENCE, CONTROLLED), name(SCHEME, CONTROLLED))
 # Fill and hatch of a bar's part: what it gains is dark, what it costs is hatched.
 FILLS: Mapping[Standing, tuple[str, str]] = {
     Standing.BETTER: ("#0072B2", ""),

@@ -16,7 +16,7 @@ from wifair.everything.contest import STAGES, Contest, Setting, setting_of
 from wifair.everything.scenarios import FULL, Own, every
 from wifair.everything.senders import OWN, PAPERS, Senders
 from wifair.population import Population
-from wifair.shipping.access import ACCESSES, YIELDING, with_accesses
+from wifair.shipping.access import ACCESSES, CONTROLLED, with_accesses
 
 # The scheme that the study is about, and its parameters.
 SCHEME = "air-share"
@@ -82,7 +82,7 @@ HOSTS = (
 )
 AS_THEY_ARE = Condition("settings", "the settings of `wifair compare --all`")
 # Settings in which the MAC is EDCA.
-ACCESS = Condition("access", "the access to the air, as hostapd sets it", {}, _todays)
+ACCESS = Condition("access", "the access to the air", {}, _todays)
 
 
 @dataclass(frozen=True)
@@ -148,10 +148,10 @@ QUICK_S = 20.0
 
 
 def population_part(id: str, title: str, seed: int, form: str, seeds: int | None) -> Part:
-    """A population, with as many stages as undecided scenarios take; both schemes also with stations that yield."""
+    """A population, with as many stages as undecided scenarios take; both schemes also with stations that yield when needed."""
     drawn = Population(count=COUNTS[form], seed=seed).scenarios
     short: Mapping[str, Any] = {} if form == FULL else {"run.duration_s": QUICK_S}
-    among = with_accesses((REFERENCE, SCHEME), [YIELDING])
+    among = with_accesses((REFERENCE, SCHEME), [CONTROLLED])
     made = [
         setting_of(own, OWN, own.given, among)
         for own in (Own(f"{id}/{name}", each.override(short)) for name, each in drawn.items())
