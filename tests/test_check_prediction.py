@@ -178,7 +178,7 @@ def test_a_file_of_flent_shows_goodput_and_round_trips() -> None:
 
 def test_several_folders_are_several_measurements(tmp_path: Path) -> None:
     write(Scenario(**CELL).run(seeds=3), tmp_path)
-    found = measurement(tmp_path).quantities({"02:00:00:00:00:01": "one"})
+    found = measurement(tmp_path).quantities({"02:00:0a:00:00:01": "one"})
     goodput = found[Quantity("goodput", "one", "down")]
     assert len(goodput.values) == 3
     assert goodput.elapsed_s == 6

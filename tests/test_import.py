@@ -512,6 +512,23 @@ def test_the_counters_of_the_access_point_are_those_of_the_run(tmp_path: Path) -
         assert load_.mbps == pytest.approx(flow["goodput_mbps"], rel=0.01)
 
 
+def test_the_station_for_other_networks_is_in_the_survey_alone(tmp_path: Path) -> None:
+    cell = Scenario.from_settings(tomllib.loads(ROUND_TRIP)).settings()
+    cell["run"] |= {"warmup_s": 0, "duration_s": 1}
+    others = {"name": "neighbours", "streams": 1, "mcs": 0}
+    flow = {"station": "neighbours", "direction": "up", "application": {"name": "udp", "rate_mbps": 2.0}}
+    made = Scenario.from_settings({**cell, "stations": [others, *cell["stations"]], "flows": [*cell["flows"], flow]})
+    results = made.run(seeds=1)
+    write(results, tmp_path)
+    seen = observe([tmp_path / "seed-1" / name for name in ("station.txt", "survey.txt")])
+    assert list(seen.stations) == [f"02:00:0a:00:00:0{number}" for number in range(2, 6)]
+    [used] = results.stations.filter(station="neighbours", direction="up")["airtime_share"]
+    others_share = loads.others(seen)
+    assert others_share
+    assert others_share[0] == pytest.approx(used + results.runs["collision_share"][0], abs=0.01)
+    assert used > 0.05
+
+
 # Errors.
 
 WRONG = [

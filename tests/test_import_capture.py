@@ -16,6 +16,7 @@ from test_import import DAMAGED, check_damaged, damaged, simulated_once
 from wifair import Scenario, Traces
 from wifair.errors import InputError
 from wifair.observed import capture, imported, observe
+from wifair.observed.as_ap import write
 from wifair.observed.bitrate import Bitrate
 from wifair.observed.conversations import Way
 from wifair.observed.network import Observed
@@ -103,6 +104,23 @@ def test_links_of_a_run_are_read_from_its_capture_on_the_air(run: tuple[Scenario
             [own] = rates.filter(direction=way)["link_rate_mbps"].to_list()
             assert rate or (each["label"], way) == ("older", "up")  # which sends nothing
             assert not rate or rate.value.mbps == pytest.approx(own, abs=0.01), number
+
+
+@pytest.mark.whole
+def test_dumps_and_capture_of_one_run_have_the_same_stations(
+    run: tuple[Scenario, Any, Path], from_air: Any, tmp_path: Path
+) -> None:
+    """The dump has the counters, the capture the flows."""
+    _, results, folder = run
+    write(results, tmp_path)
+    dumps = [tmp_path / "seed-1" / name for name in ("station.txt", "survey.txt", "info.txt")]
+    alone, both = observe(dumps), observe([*dumps, folder / "ap-air.pcapng"])
+    assert list(both.stations) == list(alone.stations)
+    assert [each.counters for each in both.stations.values()] == [each.counters for each in alone.stations.values()]
+    made = imported([*dumps, folder / "ap-air.pcapng"])
+    flows = [each.settings()["flows"] for each in (made, from_air)]
+    ways = [sorted((flow["direction"], str(flow.get("application"))) for flow in each) for each in flows]
+    assert ways[0] == ways[1]
 
 
 @pytest.mark.whole

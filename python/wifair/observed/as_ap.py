@@ -17,6 +17,7 @@ import polars as pl
 
 from wifair.observed import bitrate
 from wifair.observed.bitrate import GENERATIONS, PHYS, Bitrate
+from wifair.observed.calibration import NEIGHBOURS
 from wifair.observed.loads import DIRECTIONS, FRAME_BYTES, TCP_BYTES, UDP_BYTES
 from wifair.results.bsss import TABLE as BSSS
 from wifair.results.results import writable_folder
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from wifair.results.results import Results
 
 DEVICE = "wlan0"
+# The IPv4 address of the first station; a hardware address has the prefix 02:00 and the IPv4 address.
+FIRST_STATION = 0x0A00_0001
 # By band in GHz: a channel and its frequency in MHz.
 CHANNELS = {2.4: (6, 2437), 5: (36, 5180), 6: (1, 5955)}
 # Tables with a row per station and direction, or per flow of these.
@@ -60,7 +63,8 @@ def files(results: Results, plan: Mapping[str, Any], scenario: str, seed: int) -
     [run] = rows["runs"]
     frequency, width = _channel(plan)
     sent = _sent(rows)
-    yield STATION, "".join(_station(sent, plan, number) for number in range(len(plan["bss"]["stations"])))
+    numbered = enumerate(each["label"] for each in plan["bss"]["stations"])
+    yield STATION, "".join(_station(sent, plan, number) for number, label in numbered if label != NEIGHBOURS)
     yield SURVEY, _survey(run, _busy_share(run, rows.get(BSSS, [])), frequency)
     number = next(channel for channel, mhz in CHANNELS.values() if mhz == frequency)
     centre = f", center1: {frequency + width // 2 - 10} MHz" if width > 20 else ""
@@ -104,7 +108,7 @@ def _station(sent: Sent, plan: Mapping[str, Any], number: int) -> str:
         ("authorized", "yes"),
         ("connected time", f"{max(int(elapsed_s), 1)} seconds"),
     ]
-    address = ":".join(f"{byte:02x}" for byte in (2, 0, *(number + 1).to_bytes(4, "big")))
+    address = ":".join(f"{byte:02x}" for byte in (2, 0, *(FIRST_STATION + number).to_bytes(4, "big")))
     return f"Station {address} (on {DEVICE})\n" + "".join(f"\t{name}:\t{told}\n" for name, told in fields)
 
 

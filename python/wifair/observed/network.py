@@ -65,12 +65,19 @@ class Counters:
     up_airtime_us: Value[int] | None = None
 
     def then(self, later: Counters) -> Counters:
-        """What is known with the counters of a later file. Of files of different kinds, the counters with a time."""
+        """What is known with the counters of a later file. Of files of different kinds, the counters with a time, else the more ones."""
         if self == Counters() or later == Counters():
             return later if self == Counters() else self
         if (self.elapsed_s is None) != (later.elapsed_s is None):
             return later if later.elapsed_s else self
+        if self.counted != later.counted:
+            return later if len(later.counted) > len(self.counted) else self
         return later.since(self) or later
+
+    @property
+    def counted(self) -> frozenset[str]:
+        """The names of what was counted. Files of one kind have the same ones."""
+        return frozenset(each.name for each in fields(self) if getattr(self, each.name) is not None)
 
     def since(self, before: Counters) -> Counters | None:
         """What was counted between two dumps; None if a counter has decreased, as after a new association."""

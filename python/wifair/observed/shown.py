@@ -126,14 +126,13 @@ def network(plan: Mapping[str, Any]) -> tuple[tuple[str, ...], frozenset[tuple[s
 def of_runs(results: Results, cell: str) -> dict[Quantity, Values]:
     """What the access point shows of each run of a cell: one value per seed, NaN where a run does not show it."""
     plan = next(each.scenario.plan() for each in results.cells if each.name == cell)
-    labels = [station["label"] for station in plan["bss"]["stations"]]
+    labels = [station["label"] for station in plan["bss"]["stations"] if station["label"] != NEIGHBOURS]
     runs = []
     for seed in results.seeds:
         observed = Observed()
         for name, content in as_ap.files(results, plan, cell, seed):
             _READERS[name].read_into(observed, name, content)
-        own = {key: label for key, label in zip(observed.stations, labels, strict=True) if label != NEIGHBOURS}
-        observed.stations = {key: observed.stations[key] for key in own}
+        own = dict(zip(observed.stations, labels, strict=True))
         runs.append(
             {what: each.value for what, each in of_network(observed, own).items()} | _pings(results, cell, seed)
         )
