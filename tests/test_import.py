@@ -512,6 +512,25 @@ def test_the_counters_of_the_access_point_are_those_of_the_run(tmp_path: Path) -
         assert load_.mbps == pytest.approx(flow["goodput_mbps"], rel=0.01)
 
 
+def test_retries_of_single_frames_are_those_of_collisions(tmp_path: Path) -> None:
+    cell = Scenario(
+        run={"warmup_s": 2, "duration_s": 10},
+        phy={"name": "802.11a"},
+        ap={"scheme": "mac80211"},
+        tcp={"profile": "today"},
+        wire={"rate_mbps": 500, "one_way_delay_ms": 15},
+        flows=[{"direction": "down", "count": 2}, {"direction": "up"}],
+    )
+    results = cell.run(seeds=1)
+    write(results, tmp_path)
+    files = [tmp_path / "seed-1" / name for name in ("station.txt", "survey.txt", "info.txt")]
+    counted = [each.counters.retries for each in observe(files).stations.values()]
+    assert [each.value for each in counted if each] == results.stations.filter(direction="down")["retries"].to_list()
+    made = imported(files)
+    assert not made.remarks
+    assert [each for each in made.settings()["stations"] if "frame_error_rate" in each] == []
+
+
 def test_the_station_for_other_networks_is_in_the_survey_alone(tmp_path: Path) -> None:
     cell = Scenario.from_settings(tomllib.loads(ROUND_TRIP)).settings()
     cell["run"] |= {"warmup_s": 0, "duration_s": 1}

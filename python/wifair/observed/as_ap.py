@@ -17,7 +17,7 @@ import polars as pl
 
 from wifair.observed import bitrate
 from wifair.observed.bitrate import GENERATIONS, PHYS, Bitrate
-from wifair.observed.calibration import NEIGHBOURS
+from wifair.observed.calibration import NEIGHBOURS, RETRIES
 from wifair.observed.loads import DIRECTIONS, FRAME_BYTES, TCP_BYTES, UDP_BYTES
 from wifair.results.bsss import TABLE as BSSS
 from wifair.results.results import writable_folder
@@ -55,11 +55,13 @@ def write(results: Results, folder: str | Path) -> str:
 
 def files(results: Results, plan: Mapping[str, Any], scenario: str, seed: int) -> Iterator[tuple[str, str]]:
     """The name and the content of each file of a replication."""
-    rows = {
-        name: frame.filter((pl.col("scenario") == scenario) & (pl.col("seed") == seed)).to_dicts()
+    mine = {
+        name: frame.filter((pl.col("scenario") == scenario) & (pl.col("seed") == seed))
         for name, frame in results.frames.items()
         if name in ("runs", BSSS, *OF_STATIONS)
     }
+    mine["stations"] = mine["stations"].with_columns(mpdu_retries=RETRIES)
+    rows = {name: frame.to_dicts() for name, frame in mine.items()}
     [run] = rows["runs"]
     frequency, width = _channel(plan)
     sent = _sent(rows)
@@ -99,7 +101,7 @@ def _station(sent: Sent, plan: Mapping[str, Any], number: int) -> str:
         ("rx packets", f"{up['frames_delivered']}"),
         ("tx bytes", f"{size['down']}"),
         ("tx packets", f"{down['frames_delivered']}"),
-        ("tx retries", f"{max(down['mpdus'] - down['frames_delivered'] - down['retry_lost'], 0)}"),
+        ("tx retries", f"{down['mpdu_retries']}"),
         ("tx failed", f"{down['retry_lost']}"),
         ("tx bitrate", rate["down"]),
         ("tx duration", f"{round(down['airtime_s'] * 1e6)} us"),

@@ -37,6 +37,11 @@ LEAST_ERRORS, MOST_ERRORS = 0.01, 0.5
 LEAST_OTHERS, MOST_OTHERS = 0.02, 0.9
 # The station that stands for other networks.
 NEIGHBOURS = "neighbours"
+# Of the table `stations`: transmissions that were retries, of MPDUs, or of single frames where nothing is aggregated.
+_OF_MPDUS = (
+    pl.col("mpdus").cast(pl.Int64) - pl.col("frames_delivered").cast(pl.Int64) - pl.col("retry_lost").cast(pl.Int64)
+)
+RETRIES = pl.when(pl.col("ppdus") > 0).then(_OF_MPDUS.clip(0)).otherwise(pl.col("retries").cast(pl.Int64))
 
 
 @dataclass(frozen=True)
@@ -126,9 +131,8 @@ def shown(scenario: Scenario, readings: Readings) -> dict[str, Values]:
     run = {"run.warmup_s": WARMUP_S, "run.duration_s": DURATION_S, "run.record_transfers": False}
     results = scenario.override(run).run(seeds=SEEDS)
     stations = results.stations.filter(pl.col("station") != NEIGHBOURS)
-    delivered = pl.col("frames_delivered").cast(pl.Int64)
-    retries = (pl.col("mpdus").cast(pl.Int64) - delivered - pl.col("retry_lost").cast(pl.Int64)).clip(0)
-    down = stations.filter(pl.col("direction") == "down").with_columns(share=retries / (retries + delivered))
+    share = RETRIES / (RETRIES + pl.col("frames_delivered"))
+    down = stations.filter(pl.col("direction") == "down").with_columns(share=share)
     found = {name: down.filter(station=name)["share"] for name in readings.shares}
     if NEIGHBOURS in found:
         up = stations.filter(pl.col("direction") == "up").group_by("seed").agg(pl.col("airtime_share").sum())
