@@ -22,6 +22,7 @@ from wifair.observed import Names, bitrate, calibration, document, imported, loa
 from wifair.observed.as_ap import mode_of, write
 from wifair.observed.bitrate import GENERATIONS, PHYS, Bitrate
 from wifair.observed.network import Counters, Observed, Station, read
+from wifair.observed.origins import marks
 from wifair.observed.written import text
 from wifair.stats import t_interval
 
@@ -739,6 +740,26 @@ def test_a_damaged_file_gives_a_scenario_or_an_error_that_names_it(
 def test_any_bytes_give_an_error_or_a_scenario(content: bytes, head: bytes, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(head + content)
     check_damaged(tmp_path / "x")
+
+
+def test_what_is_known_besides_is_given(here: Cli) -> None:
+    files = [str(DATA / name) for name in ("station.txt", "survey.txt")]
+    told = ["--set", "ap.scheme={name='codel', target_ms=10}", "--set", "wire.rate_mbps=50"]
+    printed = here("import", *files, *told)
+    plan = Scenario.from_settings(tomllib.loads(printed.stdout)).plan()
+    assert plan["bss"]["ap"]["port"]["scheme"]["target_ms"] == 10
+    assert plan["wire"]["rate_mbps"] == 50
+    assert [mark.path for mark in marks(printed.stdout) if mark.table in ("ap", "wire")] == [
+        "ap.hardware",
+        "wire.one_way_delay_ms",
+    ]
+    for wrong, told_so in (
+        ("stations[0].mcs=3", "'stations[0].mcs' is not allowed; allowed here: a key of a table that is no list"),
+        ("wire.rate=3", "did you mean rate_mbps"),
+    ):
+        failed = here("import", *files, "--set", wrong)
+        assert (failed.returncode, failed.stderr.count("\n")) == (2, 1)
+        assert told_so in failed.stderr
 
 
 def test_an_empty_network_is_refused() -> None:

@@ -36,9 +36,14 @@ CELL: dict[str, Any] = {
     ],
     "flows": [
         {"name": "a", "station": "near", "direction": "down"},
-        {"name": "b", "station": "far", "direction": "down", "start_s": 1.5},
+        {"name": "b", "station": "far", "direction": "down", "start_s": 1.5, "tcp": {"dscp": 8}},
         {"name": "c", "station": "old", "direction": "up"},
-        {"name": "d", "station": "older", "direction": "down", "application": {"name": "udp", "rate_mbps": 2}},
+        {
+            "name": "d",
+            "station": "older",
+            "direction": "down",
+            "application": {"name": "udp", "rate_mbps": 2, "dscp": 34},
+        },
         {"name": "e", "station": "near", "direction": "up", "application": "ping"},
     ],
 }
@@ -83,6 +88,8 @@ def test_flows_of_a_run_are_read_from_its_capture(name: str, run: tuple[Scenario
     assert starts == [pytest.approx(1.5, abs=0.11)]
     [udp] = [table.keys["application"].value for table in made.tables if "datagrams" in table.remark]
     assert udp["rate_mbps"] == pytest.approx(2, rel=0.03)
+    assert udp["dscp"] == 34
+    assert [each["tcp"] for each in made.settings()["flows"] if "tcp" in each] == [{"dscp": 8}]
     assert made.settings()["wire"]["one_way_delay_ms"] == pytest.approx(12, rel=0.1)
 
 

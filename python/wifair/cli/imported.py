@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from wifair.cli.options import Json
+from wifair.cli.options import Json, Set
 
 EXAMPLE = "Example: wifair import results/ap/seed-1/station.txt results/ap/seed-1/survey.txt --out results/mine.toml"
 
@@ -47,18 +47,20 @@ def import_(
     title: Title = "",
     keep_addresses: KeepAddresses = False,
     json: Json = False,
+    set: Set = [],  # noqa: B006 -- typer copies the default
 ) -> None:
     """Make a scenario from what an access point shows.
 
-    Each value has a comment: read, assumed or unknown.
+    Each value has a comment: read, assumed or unknown. Set what you know and no file has: errors are told from collisions with it.
     """
     from wifair.cli.output import print_json, print_lines, print_table, say
     from wifair.cli.tables import columns
     from wifair.errors import InputError
     from wifair.observed import Names, imported
     from wifair.observed.written import HEADINGS, summary, text
+    from wifair.scenario.overrides import parse_assignments
 
-    made = imported(files, title, Names(keep_addresses))
+    made = imported(files, title, Names(keep_addresses), dict(parse_assignments(set)))
     content = text(made)
     if out:
         try:

@@ -146,21 +146,21 @@ def _headers(ip: Any) -> Packet | None:
     import dpkt
 
     if isinstance(ip, dpkt.ip.IP):
-        left = ip.len - ip.hl * 4
+        left, dscp = ip.len - ip.hl * 4, ip.tos >> 2
         if ip.offset:  # a later fragment
             return None
     elif isinstance(ip, dpkt.ip6.IP6):
-        left = ip.plen
+        left, dscp = ip.plen, ip.fc >> 2
     else:
         return None
     inner = ip.data
     if isinstance(inner, dpkt.tcp.TCP):
         ends = (ip.src, inner.sport), (ip.dst, inner.dport)
-        return Packet(TCP, ends, left - inner.off * 4, inner.flags, inner.seq)
+        return Packet(TCP, ends, left - inner.off * 4, dscp, inner.flags, inner.seq)
     if isinstance(inner, dpkt.udp.UDP):
-        return Packet(UDP, ((ip.src, inner.sport), (ip.dst, inner.dport)), left - 8)
+        return Packet(UDP, ((ip.src, inner.sport), (ip.dst, inner.dport)), left - 8, dscp)
     if isinstance(inner, dpkt.icmp.ICMP) and isinstance(inner.data, dpkt.icmp.ICMP.Echo):
-        return Packet(ICMP, ((ip.src, inner.data.id), (ip.dst, inner.data.id)), left - 8, inner.type)
+        return Packet(ICMP, ((ip.src, inner.data.id), (ip.dst, inner.data.id)), left - 8, dscp, inner.type)
     return None
 
 
@@ -182,4 +182,4 @@ def _count(
     is_up = known[1] if known else one == connection.client
     if packet.protocol == TCP:
         connection.handshake(at, packet.flags, is_up)
-    connection.ways[is_up].data(at, packet.sequence, packet.size)
+    connection.ways[is_up].data(at, packet.sequence, packet.size, packet.dscp)

@@ -31,11 +31,14 @@ class Way:
     seconds: int = 0
     last_second: int = -1
     first_at: float | None = None
+    # Of the last packet with payload.
+    dscp: int = 0
 
-    def data(self, at: float, sequence: int | None, size: int) -> None:
+    def data(self, at: float, sequence: int | None, size: int, dscp: int = 0) -> None:
         """Counts payload that was not counted before."""
         if size <= 0:
             return
+        self.dscp = dscp
         if sequence is None:
             self.payload_bytes += size
         else:
@@ -53,11 +56,12 @@ class Way:
 
 @dataclass(frozen=True)
 class Packet:
-    """Headers of a packet: both ends with address and port, bytes of payload, and of TCP flags and sequence number."""
+    """Headers of a packet: both ends with address and port, bytes of payload, the DSCP, and of TCP flags and sequence number."""
 
     protocol: int
     ends: tuple[tuple[bytes, int], tuple[bytes, int]]
     size: int
+    dscp: int = 0
     # Of ICMP the type.
     flags: int = 0
     sequence: int | None = None
@@ -194,14 +198,14 @@ def _traffic(
     if connection.protocol == ICMP:
         count = ways[True].packets
         if count > 1:
-            ping = {"name": "ping", "interval_ms": max(round(1000 * elapsed / count, 1), 10)}
+            ping = {"name": "ping", "interval_ms": max(round(1000 * elapsed / count, 1), 10), **_marked(ways[True])}
             flows.append(Traffic("up", read({"application": ping}, "echoes", file)))
         return flows, rest
     for way, each in ways.items():
         direction: Direction = "up" if way else "down"
         if connection.protocol == UDP and mbps[way] >= LEAST_MBPS:
             payload = min(round(each.payload_bytes / each.packets), MOST_PAYLOAD)
-            udp = {"name": "udp", "rate_mbps": float(f"{mbps[way]:.4g}"), "payload_bytes": payload}
+            udp = {"name": "udp", "rate_mbps": float(f"{mbps[way]:.4g}"), "payload_bytes": payload, **_marked(each)}
             flows.append(
                 Traffic(
                     direction, read({"application": udp}, "datagrams", file), f"{each.packets} datagrams", mbps[way]
@@ -211,11 +215,18 @@ def _traffic(
             start_s = round((each.first_at or began) - began, 1)
             what = f"data in at least {BULK_SECONDS * 100:.0f} % of the seconds since its start"
             remark = f"{mbps[way]:.3g} Mbps of payload; assumed: bulk, since it has {what}"
-            keys = {"start_s": start_s} if start_s >= 1 else {}
+            keys: dict[str, Any] = {"start_s": start_s} if start_s >= 1 else {}
+            if each.dscp:
+                keys["tcp"] = _marked(each)
             flows.append(Traffic(direction, read(keys, "sequence numbers of TCP", file), remark, mbps[way]))
         elif connection.protocol == TCP:
             rest[way] = mbps[way]
     return flows, rest
+
+
+def _marked(way: Way) -> dict[str, int]:
+    """The DSCP of a direction, if it has one."""
+    return {"dscp": way.dscp} if way.dscp else {}
 
 
 def _is_bulk(way: Way, end: float, elapsed: float) -> bool:
