@@ -3,10 +3,11 @@
 1. The scenario as it is runs with seeds 1 to 12.
 2. Optuna proposes batches of points, as in `wifair tune`, until the replications are used up. Each point runs with seeds 1 to 3.
 3. The four best points and the scenario as it is run with seeds 1 to 12.
-4. Around the best one, each parameter takes other values alone, with seeds 1 to 6: all choices, and numbers near its value. If one of these points is
-   better with seeds 1 to 12 as well, it is the best one, and step 4 repeats. Otherwise it repeats with half the distance of near values, a sixteenth of
-   the range at first, a 64th at last.
-5. The profiles: each parameter takes values over its whole range as well. If one of these is better, steps 4 and 5 repeat from there.
+4. Around the best one, each parameter takes other values alone, with seeds 1 to 3: all choices, and numbers near its value. Those that are better there also
+   run with seeds 4 to 6. The best of these points, and the one with the best value of every parameter that has a better one, run with seeds 1 to 12. If one of
+   the two is better there as well, it is the best one, and step 4 repeats. Otherwise it repeats with half the distance of near values, a sixteenth of the range at
+   first, a 64th at last.
+5. The profiles: each parameter takes values over its whole range as well, with seeds 1 to 6. If one of these is better, steps 4 and 5 repeat from there.
 
 All points have the same seeds (common random numbers). What is asked next depends on the values alone, so a search that continues with its store asks the
 same points.
@@ -179,19 +180,34 @@ class Search:
         found = self.found
         self._look_around(step, over_all)
         own = self.value(found.best, MIDDLE)
-        better = sorted((self.value(point, MIDDLE), i) for i, (_, point) in enumerate(found.profiles))
-        for value, i in better[:1]:
-            point = found.profiles[i][1]
-            if value < own:
-                self._more([point], ALL)
-                if self.value(point, ALL) < self.value(found.best, ALL):
-                    found.best = point
-                    return True
-        return False
+        by_name: dict[str, tuple[float, Any]] = {}
+        for name, point in found.profiles:
+            if self._seeds(point) < MIDDLE or (value := self.value(point, MIDDLE)) >= own:
+                continue
+            if name not in by_name or value < by_name[name][0]:
+                by_name[name] = (value, point[name])
+        if not by_name:
+            return False
+        first = min(by_name, key=lambda name: by_name[name][0])
+        alone = {**found.best, first: by_name[first][1]}
+        together = {**found.best, **{name: value for name, (_, value) in by_name.items()}}
+        tried = [point for point in (alone, together) if self.is_possible(point)]
+        self._more(tried, ALL)
+        best = min(tried, key=lambda point: self.value(point, ALL))
+        if self.value(best, ALL) >= self.value(found.best, ALL):
+            return False
+        found.best = best
+        return True
 
     def _look_around(self, step: float, over_all: bool) -> None:
+        """Runs the points around the best one: all of them with as many seeds over the whole range, else only those that are better with the first seeds."""
         self.found.profiles = list(self._around(self.found.best, step, over_all))
-        self._more([point for _, point in self.found.profiles], MIDDLE)
+        points = [point for _, point in self.found.profiles]
+        if not over_all:
+            own = self.value(self.found.best, FIRST)
+            self._more(points, FIRST)
+            points = [point for point in points if self.value(point, FIRST) < own]
+        self._more(points, MIDDLE)
 
     def _around(self, best: Point, step: float, over_all: bool) -> Iterator[tuple[str, Point]]:
         for each in self.parameters:

@@ -24,7 +24,7 @@ from wifair.scenario.scenario import Scenario
 from wifair.stats import Values, prediction_half_width
 
 # Each run: time for TCP to find its shares, the measurement, and the number of seeds.
-WARMUP_S, DURATION_S, SEEDS = 3.0, 10.0, 12
+WARMUP_S, DURATION_S, SEEDS = 10.0, 20.0, 10
 # Scenarios with more stations would take long.
 MOST_STATIONS = 200
 # The probability of errors, or of others, where there are none at all.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from wifair.errors import InputError
-from wifair.observed.conversations import ICMP, TCP, UDP, Connection, Packet, Radio, Seen, conclude
+from wifair.observed.conversations import ECHO, ICMP, TCP, UDP, Connection, Packet, Radio, Seen, conclude
 from wifair.observed.network import Observed
 from wifair.observed.radio_header import Frame, frame
 
@@ -160,7 +160,9 @@ def _headers(ip: Any) -> Packet | None:
     if isinstance(inner, dpkt.udp.UDP):
         return Packet(UDP, ((ip.src, inner.sport), (ip.dst, inner.dport)), left - 8, dscp)
     if isinstance(inner, dpkt.icmp.ICMP) and isinstance(inner.data, dpkt.icmp.ICMP.Echo):
-        return Packet(ICMP, ((ip.src, inner.data.id), (ip.dst, inner.data.id)), left - 8, dscp, inner.type)
+        return Packet(
+            ICMP, ((ip.src, inner.data.id), (ip.dst, inner.data.id)), left - 8, dscp, inner.type, inner.data.seq
+        )
     return None
 
 
@@ -182,4 +184,7 @@ def _count(
     is_up = known[1] if known else one == connection.client
     if packet.protocol == TCP:
         connection.handshake(at, packet.flags, is_up)
-    connection.ways[is_up].data(at, packet.sequence, packet.size, packet.dscp)
+    if packet.protocol == ICMP and packet.flags == ECHO and packet.sequence is not None:
+        connection.echo(at, packet.sequence)
+    sequence = packet.sequence if packet.protocol == TCP else None
+    connection.ways[is_up].data(at, sequence, packet.size, packet.dscp)

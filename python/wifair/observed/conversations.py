@@ -64,6 +64,7 @@ class Packet:
     dscp: int = 0
     # Of ICMP the type.
     flags: int = 0
+    # Of TCP and of echoes.
     sequence: int | None = None
 
     def is_of_client(self) -> bool:
@@ -92,6 +93,8 @@ class Connection:
     ways: dict[bool, Way] = field(default_factory=lambda: {True: Way(), False: Way()})
     # When a packet of the handshake left for the server, whose answer gives the round-trip time.
     asked_at: float | None = None
+    # Time and sequence number of the first and of the last echo request.
+    echoes: tuple[tuple[float, int], tuple[float, int]] | None = None
     wire_rtt_s: float | None = None
 
     def handshake(self, at: float, flags: int, is_up: bool) -> None:
@@ -102,6 +105,19 @@ class Connection:
             self.asked_at = at
         elif not is_up and flags & ACK and self.asked_at is not None:
             self.wire_rtt_s = at - self.asked_at
+
+    def echo(self, at: float, sequence: int) -> None:
+        """Takes an echo request."""
+        self.echoes = (self.echoes[0] if self.echoes else (at, sequence), (at, sequence))
+
+    @property
+    def echo_interval_ms(self) -> float | None:
+        """The time between two requests; those that were lost before the capture have a sequence number as well."""
+        if self.echoes is None:
+            return None
+        (first_at, first), (last_at, last) = self.echoes
+        count = (last - first) & 0xFFFF
+        return 1000 * (last_at - first_at) / count if count else None
 
 
 @dataclass
@@ -196,9 +212,9 @@ def _traffic(
     flows: list[Traffic] = []
     rest: dict[bool, float] = {}
     if connection.protocol == ICMP:
-        count = ways[True].packets
-        if count > 1:
-            ping = {"name": "ping", "interval_ms": max(round(1000 * elapsed / count, 1), 10), **_marked(ways[True])}
+        interval_ms = connection.echo_interval_ms
+        if interval_ms is not None:
+            ping = {"name": "ping", "interval_ms": max(round(interval_ms, 1), 10), **_marked(ways[True])}
             flows.append(Traffic("up", read({"application": ping}, "echoes", file)))
         return flows, rest
     for way, each in ways.items():

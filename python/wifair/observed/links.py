@@ -14,7 +14,7 @@ from typing import Any
 
 from wifair.errors import ScenarioError
 from wifair.observed.bitrate import ANY, DSSS_MBPS, GENERATIONS, OFDM_MBPS, Bitrate, mbps
-from wifair.observed.network import Observed, Station, Value, assumed, unknown
+from wifair.observed.network import Observed, Station, Value, assumed, read, unknown
 from wifair.population import radio
 from wifair.scenario.scenario import Scenario
 from wifair.toml_text import value
@@ -81,7 +81,7 @@ class Links:
         if given and given.value >= widest:
             return given
         if widest:
-            return assumed(widest, "the widest among the stations' rates")
+            return self._of_all(widest, "the widest among the stations' rates")
         nominal = [rate.value.mbps for rates in self.rates.values() for rate in rates if rate.value.generation == ANY]
         top = radio.MCS_COUNT[self.generation.value] - 1 if self.is_modern else 0
         for mhz in (20, 40, 80, 160) if nominal and self.is_modern else ():
@@ -95,7 +95,7 @@ class Links:
         modes = [rate.value.streams for rates in self.rates.values() for rate in rates if rate.value.has_mcs]
         if not modes:
             return unknown(STREAMS, "no rate has it")
-        return assumed(max(modes), "the most among the stations' rates")
+        return self._of_all(max(modes), "the most among the stations' rates")
 
     @cached_property
     def interval(self) -> Value[int]:
@@ -104,9 +104,13 @@ class Links:
         own = [rate.guard_interval_ns for rate in modes if rate.generation == self.generation.value]
         if not own:
             return unknown(INTERVAL_NS, "no rate has it")
-        return assumed(
-            Counter(own).most_common(1)[0][0] or INTERVAL_NS, "the most frequent one among the stations' rates"
-        )
+        frequent = Counter(own).most_common(1)[0][0] or INTERVAL_NS
+        return self._of_all(frequent, "the most frequent one among the stations' rates")
+
+    def _of_all(self, found: int, what: str) -> Value[int]:
+        """A value that is read if each station has a mode: those with another value have it as a key, so no link depends on it."""
+        modern = all(rates and rates[0].value.has_mcs for rates in self.rates.values())
+        return read(found, what, "") if modern else assumed(found, what)
 
     def phy(self) -> Keys:
         """The keys of the table `phy`."""
