@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from conftest import ROOT, Cli
 from hypothesis import HealthCheck, given, settings
@@ -530,6 +531,45 @@ def test_retries_of_single_frames_are_those_of_collisions(tmp_path: Path) -> Non
     made = imported(files)
     assert not made.remarks
     assert [each for each in made.settings()["stations"] if "frame_error_rate" in each] == []
+
+
+def test_the_think_time_of_documents_is_told_from_the_time_of_transfers(tmp_path: Path) -> None:
+    """Among downloads a document takes several times as long as alone."""
+    web = {"name": "web", "min_bytes": 400_000, "max_bytes": 800_000, "step_bytes": 100_000, "think_mean_s": 4.0}
+    cell = Scenario(
+        run={"warmup_s": 5, "duration_s": 60, "record_transfers": False},
+        phy={"name": "802.11a"},
+        ap={"scheme": "mac80211"},
+        tcp={"profile": "today"},
+        wire={"rate_mbps": 500, "one_way_delay_ms": 15},
+        stations=[{"name": "reader", "count": 2, "rate_mbps": 54}, {"name": "other", "count": 6, "rate_mbps": 54}],
+        flows=[
+            {"station": "reader", "count": 2, "direction": "down", "application": web},
+            {"station": "other", "count": 6, "direction": "down"},
+        ],
+    )
+    write(cell.run(seeds=1), tmp_path)
+    files = [tmp_path / "seed-1" / name for name in ("station.txt", "survey.txt", "info.txt")]
+    made = document(observe(files), "x")
+    tables = [each for each in made.tables if "application" in each.keys]
+    settings = made.scenario().override({"run.duration_s": 200, "run.record_transfers": False})
+    goodput = settings.run(seeds=4).flows.group_by("label").agg(pl.mean("goodput_mbps"))
+    rates = dict(goodput.select("label", "goodput_mbps").iter_rows())
+    assert len(tables) == 2
+    for each in tables:
+        assert rates[each.keys["name"].value] == pytest.approx(float(each.remark.split()[0]), rel=0.1)
+
+
+def test_errors_are_told_from_the_collisions_of_a_minute() -> None:
+    """With round-trip times of 0.7 s the shares of the first 13 s, and so the collisions, are not those of a minute.
+
+    The readings are those of a capture of `plain` over 70 s, which has no errors.
+    """
+    together = {f"flows[{i}].start_spread_s": 0 for i in range(2)}
+    scenario = load("plain").override({**together, "run.record_transfers": False})
+    read_shares = {"download-1": 4163 / 43036, "download-2": 2664 / 23823, "upload": 5340 / 44151, "ping": 38 / 384}
+    shares = {name: calibration.Share(share, 70.0) for name, share in read_shares.items()}
+    assert calibration.calibrated(lambda _: scenario, calibration.Readings(shares)).errors == {}
 
 
 def test_the_station_for_other_networks_is_in_the_survey_alone(tmp_path: Path) -> None:

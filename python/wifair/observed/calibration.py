@@ -1,4 +1,4 @@
-"""Frame error rates and the load of other networks, so that the scenario shows the retries and the busy time that were read.
+"""Frame error rates, the load of other networks and think times, so that the scenario shows the retries, the busy time and the rates that were read.
 
 Retries are due to collisions and to errors, and busy time to this network, its collisions and others. Counters have only the sums. So the scenario runs,
 its counters are taken as those of the access point were, and what is unknown is corrected until both agree:
@@ -10,12 +10,16 @@ its counters are taken as those of the access point were, and what is unknown is
 3. Otherwise, since collisions and errors are independent, 1 − m = (1 − c)(1 − e) with the collisions c and the error rate e. With the same collisions, x
    needs 1 − e' = (1 − e)(1 − x)/(1 − m). The time of others grows by x − m.
 4. The scenario runs with these values, which changes the collisions. Step 3 repeats until all shares that were corrected agree within `TOLERANCE`.
+
+A flow of documents has one document per cycle: its transfer, which takes longer the more others send, and the think time. The rate that was read gives the cycle,
+and the runs the mean time of a transfer; the think time is the difference. It is corrected in the same runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -23,8 +27,13 @@ import polars as pl
 from wifair.scenario.scenario import Scenario
 from wifair.stats import Values, prediction_half_width
 
+if TYPE_CHECKING:
+    from wifair.results.results import Results
+
 # Each run: time for TCP to find its shares, the measurement, and the number of seeds.
 WARMUP_S, DURATION_S, SEEDS = 10.0, 20.0, 10
+# A think time agrees if it differs by at most this share of the cycle. The shortest one, in seconds.
+CYCLE_TOLERANCE, LEAST_THINK_S = 0.05, 0.01
 # Scenarios with more stations would take long.
 MOST_STATIONS = 200
 # The probability of errors, or of others, where there are none at all.
@@ -62,39 +71,53 @@ class Readings:
 
     shares: Mapping[str, Share] = field(default_factory=dict)
     received: bool = False
+    # By flow of documents, its rate in Mbps.
+    documents: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Calibrated:
-    """What is assumed: error rates by station, the share of the time of others. By station, how far retries may be from collisions by chance.
+    """What is assumed: error rates by station, the share of the time of others, think times in seconds by flow of documents.
 
-    `missed` has what is not reproduced, in sentences.
+    `within` has by station how far retries may be from collisions by chance, `missed` what is not reproduced, in sentences.
     """
 
     errors: Mapping[str, float] = field(default_factory=dict)
     others: float = 0.0
+    thinks: Mapping[str, float] = field(default_factory=dict)
     within: Mapping[str, float] = field(default_factory=dict)
     missed: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Present:
+    """What runs of a scenario show: the shares by seed, and the think times with which its documents would have the rates that were read."""
+
+    shares: Mapping[str, Values]
+    thinks: Mapping[str, float] = field(default_factory=dict)
+    # Flows whose think time differs from that.
+    off: frozenset[str] = frozenset()
+
+
 def calibrated(made: Callable[[Calibrated], Scenario], readings: Readings) -> Calibrated:
     """What to assume for the scenarios of `made` to show the readings."""
-    if not readings.shares:
+    if not readings.shares and not readings.documents:
         return Calibrated()
     first = made(Calibrated())
     if len(first.plan()["bss"]["stations"]) > MOST_STATIONS:
         return Calibrated(missed=(f"more than {MOST_STATIONS} stations: retries are not told from collisions",))
     present = shown(first, readings)
-    within = _within(readings, present)
-    least = {name: LEAST_OTHERS if name == NEIGHBOURS else LEAST_ERRORS for name in present}
-    wrong = [name for name, gap in _gaps(readings, present).items() if gap > max(within[name], least[name])]
+    within = _within(readings, present.shares)
+    least = {name: LEAST_OTHERS if name == NEIGHBOURS else LEAST_ERRORS for name in present.shares}
+    wrong = [name for name, gap in _gaps(readings, present.shares).items() if gap > max(within[name], least[name])]
     found = Calibrated(within=within)
-    for _ in range(CORRECTIONS if wrong else 0):
-        found = _corrected(found, readings, present, wrong)
-        present = shown(made(found), readings)
-        if all(abs(_gaps(readings, present).get(name, 0.0)) <= TOLERANCE for name in wrong):
+    for _ in range(CORRECTIONS):
+        gaps = _gaps(readings, present.shares)
+        if all(abs(gaps.get(name, 0.0)) <= TOLERANCE for name in wrong) and not present.off:
             break
-    return replace(found, missed=tuple(_missed(readings, present, wrong)))
+        found = replace(_corrected(found, readings, present.shares, wrong), thinks={**found.thinks, **present.thinks})
+        present = shown(made(found), readings)
+    return replace(found, missed=tuple(_missed(readings, present.shares, wrong)))
 
 
 def _within(readings: Readings, present: Mapping[str, Values]) -> dict[str, float]:
@@ -118,7 +141,7 @@ def _corrected(found: Calibrated, readings: Readings, present: Mapping[str, Valu
             mean = float(present[name].mean())
             received = (1 - errors.get(name, 0.0)) * (1 - mean - gap) / (1 - mean)
             errors[name] = min(max(1 - received, 0.0), MOST_ERRORS)
-    return Calibrated({name: rate for name, rate in errors.items() if rate >= LEAST_ERRORS}, others, found.within)
+    return replace(found, errors={name: rate for name, rate in errors.items() if rate >= LEAST_ERRORS}, others=others)
 
 
 def _gaps(readings: Readings, present: Mapping[str, Values]) -> dict[str, float]:
@@ -126,8 +149,8 @@ def _gaps(readings: Readings, present: Mapping[str, Values]) -> dict[str, float]
     return {name: readings.shares[name].value - float(values.mean()) for name, values in present.items()}
 
 
-def shown(scenario: Scenario, readings: Readings) -> dict[str, Values]:
-    """The shares of each seed, as the access point counts them; without those that fewer than two seeds have."""
+def shown(scenario: Scenario, readings: Readings) -> Present:
+    """What runs show, as the access point counts it; without shares that fewer than two seeds have."""
     run = {"run.warmup_s": WARMUP_S, "run.duration_s": DURATION_S, "run.record_transfers": False}
     results = scenario.override(run).run(seeds=SEEDS)
     stations = results.stations.filter(pl.col("station") != NEIGHBOURS)
@@ -140,7 +163,30 @@ def shown(scenario: Scenario, readings: Readings) -> dict[str, Values]:
         others = 1 - pl.col("idle_share") - own - (pl.col("collision_share") if readings.received else 0)
         found[NEIGHBOURS] = results.runs.join(up, on="seed").select(share=others)["share"]
     arrays = {name: column.drop_nans().drop_nulls().to_numpy() for name, column in found.items()}
-    return {name: np.asarray(values, dtype=np.float64) for name, values in arrays.items() if len(values) > 1}
+    shares = {name: np.asarray(values, dtype=np.float64) for name, values in arrays.items() if len(values) > 1}
+    thinks, off = _thinks(scenario, results, readings.documents)
+    return Present(shares, thinks, off)
+
+
+def _thinks(
+    scenario: Scenario, results: Results, documents: Mapping[str, float]
+) -> tuple[dict[str, float], frozenset[str]]:
+    """The think times with which documents have these rates, and the flows whose think time differs from it by more than agrees."""
+    if not documents or "transfer_groups" not in results.frames:
+        return {}, frozenset()
+    every = results.transfer_groups.filter(pl.col("bytes").is_null() & pl.col("closed_mean_s").is_not_null())
+    weighted = (pl.col("closed_mean_s") * pl.col("completed")).sum() / pl.col("completed").sum()
+    times = dict(every.group_by("group").agg(weighted).iter_rows())
+    thinks, off = {}, set()
+    for flow in scenario.plan()["flows"]:
+        name, web = flow["label"], flow["application"]
+        if name not in documents or not times.get(name):
+            continue
+        cycle_s = (web["min_bytes"] + web["max_bytes"]) / 2 * 8 / 1e6 / documents[name]
+        thinks[name] = max(cycle_s - times[name], LEAST_THINK_S)
+        if abs(thinks[name] - web["think_mean_s"]) > CYCLE_TOLERANCE * cycle_s:
+            off.add(name)
+    return thinks, frozenset(off)
 
 
 def _missed(readings: Readings, present: Mapping[str, Values], wrong: list[str]) -> list[str]:

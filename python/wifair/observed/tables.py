@@ -103,13 +103,16 @@ def _document(observed: Observed, title: str, names: Names) -> Document:
 
     def tables(found: Calibrated) -> list[Table]:
         stations = [_station(observed.stations[key], named[key], keys[key], found, names) for key in active]
-        made = [*head, *stations, *flows]
+        made = [*head, *stations, *(_thinking(flow, found) for flow in flows)]
         return [*made, *_neighbours(title, made, links, found.others)]
 
     def scenario(found: Calibrated) -> Scenario:
         return Scenario.from_settings(_settings(title, tables(found)))
 
-    found_by_runs = calibrated(scenario, _readings(observed, {key: named[key] for key in active}))
+    rates = {f"{named[load.station]}-{load.direction}": load.mbps for load in found if load.mbps is not None}
+    documents = {name: rates[name] for flow in flows if (name := _of_documents(flow)) in rates}
+    readings = _readings(observed, {key: named[key] for key in active}, documents)
+    found_by_runs = calibrated(scenario, readings)
     remarks = (*observed.remarks, *_idle(observed, active, names), *found_by_runs.missed)
     return Document(title, tuple(observed.files), tuple(tables(found_by_runs)), remarks)
 
@@ -126,7 +129,24 @@ def _station(station: Station, name: str, keys: Keys, found: Calibrated, names: 
     return Table("[[stations]]", own, about)
 
 
-def _readings(observed: Observed, active: Mapping[str, str]) -> Readings:
+def _of_documents(flow: Table) -> str:
+    """The name of a flow of documents; empty for another flow."""
+    application = flow.keys.get("application")
+    is_web = application is not None and isinstance(application.value, Mapping) and "think_mean_s" in application.value
+    return str(flow.keys["name"].value) if is_web else ""
+
+
+def _thinking(flow: Table, found: Calibrated) -> Table:
+    """The flow with the think time that was found for it."""
+    think_s = found.thinks.get(_of_documents(flow))
+    if think_s is None:
+        return flow
+    application = flow.keys["application"]
+    own = application.of({**application.value, "think_mean_s": loads.significant(think_s)})
+    return replace(flow, keys={**flow.keys, "application": own})
+
+
+def _readings(observed: Observed, active: Mapping[str, str], documents: Mapping[str, float]) -> Readings:
     """What runs of the scenario are compared with. `active` has the names of stations by their keys."""
     shares = {}
     for key, name in active.items():
@@ -137,7 +157,7 @@ def _readings(observed: Observed, active: Mapping[str, str]) -> Readings:
     others = loads.others(observed)
     if others:
         shares[NEIGHBOURS] = Share(*others)
-    return Readings(shares, received=not loads.counts_airtime(observed))
+    return Readings(shares, not loads.counts_airtime(observed), documents)
 
 
 def _flows(
