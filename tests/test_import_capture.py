@@ -131,6 +131,24 @@ def test_dumps_and_capture_of_one_run_have_the_same_stations(
 
 
 @pytest.mark.whole
+def test_datagrams_count_whose_first_frame_was_not_received(tmp_path: Path) -> None:
+    """A fifth of the frames from the station have errors, so that the access point receives their retries only."""
+    cell = Scenario(
+        run={"warmup_s": 0, "duration_s": 10},
+        phy={"name": "802.11a"},
+        stations=[{"name": "one", "rate_mbps": 54, "frame_error_rate": {"data_up": 0.2, "data_down": 0.2}}],
+        flows=[
+            {"station": "one", "direction": way, "application": {"name": "udp", "rate_mbps": 2}}
+            for way in ("up", "down")
+        ],
+    )
+    cell.run(seeds=1, traces=Traces(tmp_path))
+    observed = observe([tmp_path / "seed-1" / "ap-air.pcapng"])
+    [station] = observed.stations.values()
+    assert [each.mbps for each in station.traffic] == [pytest.approx(2, rel=0.03)] * 2
+
+
+@pytest.mark.whole
 def test_encrypted_frames_count_by_their_length(run: tuple[Scenario, Any, Path], from_air: Any, tmp_path: Path) -> None:
     scenario, _, _ = run
     scenario.run(seeds=1, traces=Traces(tmp_path, full_frames=True))

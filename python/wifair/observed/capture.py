@@ -132,12 +132,13 @@ def _on_air(seen: Seen, at: float, found: Frame) -> None:
         radio.rates[found.is_up][found.rate] += 1
     if found.frequency_mhz:
         seen.frequencies[found.frequency_mhz] += 1
-    if found.is_encrypted and not found.is_retry:
+    is_new = radio.is_new(found.is_up, found.number, found.is_retry)
+    if found.is_encrypted and is_new:
         radio.encrypted_bytes[found.is_up] += found.length
         radio.encrypted_packets[found.is_up] += 1
     if found.ether_type in (IPV4, IPV6):
         packet = _headers((dpkt.ip.IP if found.ether_type == IPV4 else dpkt.ip6.IP6)(found.packet))
-        if packet and (packet.protocol == TCP or not found.is_retry):  # TCP's sequence numbers show what is sent again
+        if packet and (packet.protocol == TCP or is_new):  # TCP's sequence numbers show what is sent again
             _count(seen, at, packet, (b"", b""), (found.station, found.is_up))
 
 

@@ -11,6 +11,8 @@ from wifair.observed.network import Counters, Direction, Observed, Station, Traf
 
 # Sequence numbers further ahead than the largest window are damage; more than this in one step was not captured.
 MOST_AHEAD, MOST_STEP = 2**30, 2**20
+# So many frames of a station are known by their numbers: more than two Block Ack windows, and less than all numbers of a TID.
+LATEST = 1024
 # A connection with data in this share of the seconds is bulk; a slower one has no flow.
 BULK_SECONDS, LEAST_MBPS = 0.8, 0.01
 TCP, UDP, ICMP = 6, 17, 1
@@ -129,6 +131,19 @@ class Radio:
     retries: Counter[bool] = field(default_factory=Counter)
     encrypted_bytes: Counter[bool] = field(default_factory=Counter)
     encrypted_packets: Counter[bool] = field(default_factory=Counter)
+    # The latest frames by TID and sequence number.
+    latest: dict[tuple[bool, tuple[int, int]], None] = field(default_factory=dict)
+
+    def is_new(self, is_up: bool, number: tuple[int, int], is_retry: bool) -> bool:
+        """Whether a frame was not captured before; a retry may be the first one that the access point received."""
+        key = is_up, number
+        if is_retry and key in self.latest:
+            return False
+        self.latest.pop(key, None)
+        self.latest[key] = None
+        if len(self.latest) > LATEST:
+            del self.latest[next(iter(self.latest))]
+        return True
 
 
 @dataclass

@@ -41,12 +41,13 @@ _LLC = b"\xaa\xaa\x03\x00\x00\x00"
 
 @dataclass(frozen=True)
 class Frame:
-    """A data frame between an access point and a station: addresses, whether it is a retry, its packet."""
+    """A data frame between an access point and a station: addresses, whether it is a retry, its TID and sequence number, its packet."""
 
     station: str
     bssid: str
     is_up: bool
     is_retry: bool
+    number: tuple[int, int]
     rate: Bitrate | None
     frequency_mhz: int
     # The EtherType, and the packet; empty if the frame is encrypted or has none.
@@ -73,9 +74,9 @@ def frame(captured: bytes, has_radiotap: bool) -> Frame | None:
     if station[0] & 1:  # a group
         return None
     body = start + 24
-    is_amsdu = False
+    is_amsdu, tid = False, 0
     if kind & 0x80:
-        is_amsdu = bool(captured[body] & 0x80)
+        is_amsdu, tid = bool(captured[body] & 0x80), captured[body] & 0x0F
         body += 2
     is_encrypted = bool(control & 0x40)
     ether_type, packet = 0, b""
@@ -84,7 +85,11 @@ def frame(captured: bytes, has_radiotap: bool) -> Frame | None:
         packet = captured[body + 8 :]
     length = len(captured) - start - (4 if flags & _WITH_FCS else 0)
     retry = bool(control & 0x08)
-    return Frame(_text(station), _text(bssid), is_up, retry, rate, frequency, ether_type, packet, is_encrypted, length)
+    (sequence,) = struct.unpack_from("<H", captured, start + 22)
+    number = tid, sequence >> 4
+    return Frame(
+        _text(station), _text(bssid), is_up, retry, number, rate, frequency, ether_type, packet, is_encrypted, length
+    )
 
 
 def _text(address: bytes) -> str:
