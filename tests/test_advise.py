@@ -32,6 +32,7 @@ from wifair.observed import imported
 from wifair.observed.origins import marks
 from wifair.observed.written import summary, text
 from wifair.stats import Values
+from wifair.study.study import Study
 from wifair.tuning.goals import parsed
 
 # Three downloads fill a FIFO of 1,000 packets, behind which a ping waits.
@@ -253,6 +254,19 @@ def test_the_gain_on_fresh_seeds_is_not_inflated_by_the_choice() -> None:
 def known() -> Advice:
     goals = parsed(["pings below 10 ms", "total"])
     return Advising(Scenario(**BLOATED), goals, "linux").run()
+
+
+def test_every_run_is_on_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[str | None] = []
+
+    def run(*_: object, dask: str | None = None) -> None:
+        given.append(dask)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Study, "run", run)
+    with pytest.raises(AdviceInterrupted):
+        Advising(Scenario(**BLOATED), parsed(["total"]), "linux").run(dask="tcp://here")
+    assert given == ["tcp://here"]
 
 
 def test_the_known_best_change_is_advised(known: Advice) -> None:

@@ -26,6 +26,7 @@ from wifair.observed.shown import Quantity
 from wifair.observed.written import text
 from wifair.prediction.measurement import Measured, Measurement, short_runs
 from wifair.stats import Values
+from wifair.study.study import Study
 from wifair.tuning.ranges import Choices, Numbers
 
 # Without an engine: logarithms of goodput that depend on the parameters, with common random numbers.
@@ -283,6 +284,21 @@ def test_ctrl_c_keeps_what_is_known(observed: Path) -> None:
         fitting.run(bars=bars)
     assert stopped.value.fitted.searched.objective is not None
     assert so_far(stopped.value.fitted) == "nearest as it is"
+
+
+def test_every_run_is_on_the_cluster(observed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[str | None] = []
+
+    def run(*_: object, dask: str | None = None) -> None:
+        given.append(dask)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Study, "run", run)
+    path = observed / "mine.toml"
+    fitting = Fitting(Scenario.from_toml(path), marks(path.read_text()), measurement(observed / "seed-2"), 100)
+    with pytest.raises(FittingInterrupted):
+        fitting.run(dask="tcp://here")
+    assert given == ["tcp://here"]
 
 
 def test_wrong_input_is_refused_before_any_run(observed: Path, here: Cli, tmp_path: Path) -> None:

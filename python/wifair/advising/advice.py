@@ -169,13 +169,20 @@ class Advising:
         self.flows = of_flows(self.scenario.plan())
 
     def run(
-        self, threads: int | None = None, bars: Bars = lambda _: nullcontext(), store: Store | None = None
+        self,
+        threads: int | None = None,
+        bars: Bars = lambda _: nullcontext(),
+        store: Store | None = None,
+        dask: str | None = None,
     ) -> Advice:
-        """Runs it. Replications in the store are not run again. Ctrl-C raises `AdviceInterrupted`."""
+        """Runs it. Replications in the store are not run again. Ctrl-C raises `AdviceInterrupted`.
+
+        `dask` is a scheduler's address or "local", to run on that cluster.
+        """
         changes = {change.name: change for change in (*self.settable, *self.unsettable)}
         advice = Advice(self.scenario, self.yardsticks, changes, self.remarks, unvaried=self.unvaried, place=self.place)
         try:
-            _Run(self, advice, threads, bars, store).run()
+            _Run(self, advice, threads, bars, store, dask).run()
         except (StudyInterrupted, KeyboardInterrupt):
             raise AdviceInterrupted(advice) from None
         return advice
@@ -188,6 +195,7 @@ class _Run:
     threads: int | None
     bars: Bars
     store: Store | None
+    dask: str | None
 
     def run(self) -> None:
         advising, advice = self.advising, self.advice
@@ -240,7 +248,7 @@ class _Run:
 
     def _results(self, title: str, cells: Sequence[Cell], seeds: Sequence[int]) -> Results:
         with self.bars(f"{title}, seeds {seeds[0]} to {seeds[-1]} of {len(cells)} scenarios") as bar:
-            results = Study(cells, seeds).run(self.threads, bar, self.store)
+            results = Study(cells, seeds).run(self.threads, bar, self.store, dask=self.dask)
         self.advice.runs += len(cells) * len(seeds)
         return results
 

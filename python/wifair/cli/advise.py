@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wifair.cli.options import DEFAULT_STORE, Json, ScenarioFile, Set, StoreFolder, Threads, Verbose
+from wifair.cli.options import DEFAULT_STORE, Dask, Json, ScenarioFile, Set, StoreFolder, Threads, Verbose
 
 if TYPE_CHECKING:
     from wifair.advising import Advice, Change
@@ -62,6 +62,7 @@ def advise(
     out: Out = None,
     store: StoreFolder = DEFAULT_STORE,
     threads: Threads = None,
+    dask: Dask = None,
     json: Json = False,
     set: Set = [],  # noqa: B006
     verbose: Verbose = False,
@@ -94,7 +95,7 @@ def advise(
         writable_folder(out.parent)
     folder = Store(store)
     try:
-        advice = advising.run(threads, progress, folder)
+        advice = advising.run(threads, progress, folder, dask)
     except AdviceInterrupted as interruption:
         if interruption.advice.search:
             if json:

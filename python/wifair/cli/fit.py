@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wifair.cli.options import DEFAULT_STORE, Json, ScenarioFile, Set, StoreFolder, Threads
+from wifair.cli.options import DEFAULT_STORE, Dask, Json, ScenarioFile, Set, StoreFolder, Threads
 
 if TYPE_CHECKING:
     from wifair.fitting import Fitted
@@ -44,6 +44,7 @@ def fit(
     out: Out = None,
     store: StoreFolder = DEFAULT_STORE,
     threads: Threads = None,
+    dask: Dask = None,
     json: Json = False,
     set: Set = [],  # noqa: B006 -- typer copies the default
     verbose: Verbose = False,
@@ -71,7 +72,7 @@ def fit(
         writable_folder(out.parent)
     folder = Store(store)
     try:
-        fitted = fitting.run(threads, progress, folder)
+        fitted = fitting.run(threads, progress, folder, dask)
     except FittingInterrupted as interruption:
         if interruption.fitted.searched.objective and not json:
             print_best(interruption.fitted)

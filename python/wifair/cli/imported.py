@@ -51,7 +51,7 @@ def import_(
 ) -> None:
     """Make a scenario from what an access point shows.
 
-    Each value has a comment: read, assumed or unknown. Set what you know and no file has: errors are told from collisions with it.
+    Each value has a comment: read, assumed or unknown. `--set` gives what you know and no file has.
     """
     from wifair.cli.output import print_json, print_lines, print_table, say
     from wifair.cli.tables import columns

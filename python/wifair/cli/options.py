@@ -101,3 +101,11 @@ Store = Annotated[
     ),
 ]
 StoreFolder = Annotated[Path, typer.Option("--store", metavar="DIR", help="The store of finished replications.")]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Run on the Dask cluster with this scheduler (tcp://HOST:8786), or with `local` in processes of this machine.",
+        show_default=False,
+    ),
+]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wifair.cli.options import DEFAULT_STORE, Json, Out, Set, StoreFolder, Threads
+from wifair.cli.options import DEFAULT_STORE, Dask, Json, Out, Set, StoreFolder, Threads
 
 if TYPE_CHECKING:
     from wifair.analysis.sweep import Sweep
@@ -23,15 +23,6 @@ Schemes = Annotated[
     typer.Option(
         metavar="A,B,C",
         help="Run the study with each of these schemes in place of `ap.scheme`: names, or FILE.py:CLASS.",
-        show_default=False,
-    ),
-]
-
-Dask = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Run on the Dask cluster with this scheduler (tcp://HOST:8786), or with `local` in processes of this machine.",
         show_default=False,
     ),
 ]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wifair.cli.options import DEFAULT_STORE, Json, Out, ScenarioFile, Set, StoreFolder, Threads
-from wifair.cli.sweep import Dask
+from wifair.cli.options import DEFAULT_STORE, Dask, Json, Out, ScenarioFile, Set, StoreFolder, Threads
 
 if TYPE_CHECKING:
     from wifair.tuning import Point, Tuned

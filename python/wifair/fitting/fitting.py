@@ -121,15 +121,22 @@ class Fitting:
         return made
 
     def run(
-        self, threads: int | None = None, bars: Bars = lambda _: nullcontext(), store: Store | None = None
+        self,
+        threads: int | None = None,
+        bars: Bars = lambda _: nullcontext(),
+        store: Store | None = None,
+        dask: str | None = None,
     ) -> Fitted:
-        """Runs it. Replications in the store are not run again. Ctrl-C raises `FittingInterrupted`."""
+        """Runs it. Replications in the store are not run again. Ctrl-C raises `FittingInterrupted`.
+
+        `dask` is a scheduler's address or "local", to run on that cluster.
+        """
 
         def measure(points: Sequence[Point], seeds: range) -> list[Runs]:
             cells = [Cell(f"{i}", self.changed(point)) for i, point in enumerate(points)]
             title = f"{search.found.runs} replications done; {len(cells)} scenarios, seeds {seeds[0]} to {seeds[-1]}"
             with bars(title) as bar:
-                results = Study(cells, seeds).run(threads, bar, store)
+                results = Study(cells, seeds).run(threads, bar, store, dask=dask)
             return [with_cell(of_runs(results, cell.name), set(self.split.flows)) for cell in cells]
 
         search = Search(self.parameters(), self.split.fitted, self.duration_s, measure, self._is_possible, self.runs)
