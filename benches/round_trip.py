@@ -16,6 +16,7 @@ import argparse
 import math
 import tempfile
 import time
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,7 +69,8 @@ def shortened(name: str) -> Scenario:
 def known(scenario: Scenario) -> dict[str, Any]:
     """What an owner knows of it, by key."""
     settings = scenario.settings()
-    found = {f"{name}.{key}": value for name in KNOWN for key, value in settings.get(name, {}).items()}
+    found = {"ap.scheme": "droptail"}
+    found |= {f"{name}.{key}": value for name in KNOWN for key, value in settings.get(name, {}).items()}
     port = settings.get("station", {}).get("port")
     return found | ({"station.port": port} if port else {})
 
@@ -137,13 +139,16 @@ def row(name: str, given: argparse.Namespace, store: Store) -> tuple[str, ...]:
         kept.write_text(content, encoding="utf-8")
     content = kept.read_text(encoding="utf-8")
     run = {key: value for key, value in before.settings()["run"].items() if key != "record_transfers"}
-    after = Scenario.from_toml(kept).override({f"run.{key}": value for key, value in run.items()})
-    if before.settings().get("dialect"):
-        after = after.override({"dialect": before.settings()["dialect"]})
+    settings, own = tomllib.loads(content), before.settings()
+    if "profile" not in own.get("tcp", {}):  # a file of `import` always has one
+        settings["tcp"].pop("profile")
+    if "dialect" in own:
+        settings["dialect"] = own["dialect"]
+    after = Scenario.from_settings(settings, [(f"run.{key}", value) for key, value in run.items()])
     results = Study([Cell("before", before), Cell("after", after)], SEEDS).run(given.threads, store=store)
-    own = {each["label"]: at for at, each in enumerate(before.plan()["bss"]["stations"], 1)}
+    numbers = {each["label"]: at for at, each in enumerate(before.plan()["bss"]["stations"], 1)}
     back = {line.split()[1]: int(line.split()[2]) for line in content.splitlines() if line.startswith("# station-")}
-    one, two = shown(results, "before", own), shown(results, "after", back)
+    one, two = shown(results, "before", numbers), shown(results, "after", back)
     pairs = [(one[flow], two[flow]) for flow in one if flow in two]
     cells = [f"{len(pairs)} of {len(one)}" + (f", {len(two) - len(pairs)} more" if len(two) > len(pairs) else "")]
     for kind, most in (("goodput", GOODPUT), ("trip", TRIP)):

@@ -802,6 +802,27 @@ def test_what_is_known_besides_is_given(here: Cli) -> None:
         assert told_so in failed.stderr
 
 
+def test_packets_that_are_not_full_on_average_are_those_of_documents() -> None:
+    """In a saturated cell, at a fifth of the fair part: 200 packets of a document are smaller on average than those of a bulk flow."""
+
+    def counted(key: str, size: int, back: int) -> Station:
+        counters = {"elapsed_s": 60.0, "down_bytes": 10_000 * (size + 34), "down_packets": 10_000}
+        counters |= {"up_bytes": 5_000 * (back + 34), "up_packets": 5_000}
+        return Station(key, "", counters=Counters(**{name: read(value, name, "") for name, value in counters.items()}))
+
+    stations = [counted("bulk", 1500, 52), counted("pages", 1480, 52), counted("both", 1480, 1400)]
+    found = [load for each in stations for load in loads.of_station(each)]
+    full = loads.full_packets(found)
+    assert full == {("bulk", "down"): True, ("pages", "down"): False}
+    rules = {
+        load.station: loads.flow(load, 40.0, 4, True, 0.03, full.get((load.station, load.direction)))[0]
+        for load in found
+        if load.direction == "down"
+    }
+    assert rules["bulk"] == rules["both"] == {}
+    assert rules["pages"]["application"]["name"] == "web"
+
+
 def test_an_empty_network_is_refused() -> None:
     with pytest.raises(InputError, match="no file has a station"):
         document(Observed(), "x")

@@ -6,6 +6,8 @@ Counters have sums, not applications. The rules below replace what they do not h
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +27,8 @@ LEAST_MBPS = 0.01
 SATURATED = 0.8
 # Share of a link's fair part of the air from which a flow counts as bulk, in a saturated cell and in another one.
 BULK_SHARE = {True: 0.1, False: 0.5}
+# A bulk flow sends full packets alone. From this part of the largest mean size on, packets count as full; handshakes and ends of documents make the mean smaller.
+FULL_SHARE = 0.995
 # Documents of a load that is not bulk: one per so many seconds, with at least so many bytes.
 DOCUMENT_S, LEAST_BYTES = 5.0, 10_000
 # The initial window of TCP in bytes: 10 segments (RFC 6928).
@@ -132,10 +136,23 @@ def others(observed: Observed) -> tuple[float, float] | None:
     return survey.busy_ms.value / active_ms - up - down, active_ms / 1000
 
 
-def flow(load: Load, capacity_mbps: float, loads: int, is_saturated: bool, rtt_s: float) -> tuple[dict[str, Any], str]:
+def full_packets(loads: Sequence[Load]) -> dict[tuple[str, Direction], bool]:
+    """By station and direction, whether its packets are full: none if the other direction has data as well, whose ACKs are among them."""
+    largest = max((each.packet_bytes or 0 for each in loads), default=0)
+    both = Counter(each.station for each in loads)
+    return {
+        (each.station, each.direction): each.packet_bytes >= FULL_SHARE * largest
+        for each in loads
+        if each.packet_bytes is not None and both[each.station] == 1
+    }
+
+
+def flow(
+    load: Load, capacity_mbps: float, loads: int, is_saturated: bool, rtt_s: float, is_full: bool | None = None
+) -> tuple[dict[str, Any], str]:
     """The keys of a load's flow, and the rule that they follow from.
 
-    `capacity_mbps` is what the link carries alone, `loads` the number of all.
+    `capacity_mbps` is what the link carries alone, `loads` the number of all; `is_full` says whether its packets are full, None if that is unknown.
     """
     if load.mbps is None:
         return {}, f"bulk, since {UNKNOWN_TIME}"
@@ -144,6 +161,8 @@ def flow(load: Load, capacity_mbps: float, loads: int, is_saturated: bool, rtt_s
         udp = {"name": "udp", "rate_mbps": significant(load.mbps), "payload_bytes": payload}
         return {"application": udp}, "small packets at similar rates both ways: datagrams at the rate that was read"
     documents = web(load.mbps, capacity_mbps, rtt_s)
+    if documents and is_full is False and load.mbps < BULK_SHARE[False] * capacity_mbps / loads:
+        return {"application": documents}, "documents with think times, at the mean rate that was read"
     state = "a saturated cell" if is_saturated else "a cell that is not saturated"
     if load.mbps >= BULK_SHARE[is_saturated] * capacity_mbps / loads or not documents:
         return {}, f"bulk: at least {BULK_SHARE[is_saturated] * 100:.0f} % of its fair part of the air, in {state}"

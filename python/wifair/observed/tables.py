@@ -171,13 +171,21 @@ def _flows(
     """The flows, station by station."""
     capacity, saturated = _capacity(title, head, stations), loads.saturated(observed)
     rtt_s = 2 * _settings(title, head)["wire"]["one_way_delay_ms"] / 1000
+    full = loads.full_packets(found)
     of_station: dict[str, list[Load]] = {}
     for load in found:
         of_station.setdefault(load.station, []).append(load)
     flows = []
     for key, station in observed.stations.items():
         for load in of_station.get(key, []):
-            rule = loads.flow(load, capacity[named[key], load.direction], len(found), saturated, rtt_s)
+            rule = loads.flow(
+                load,
+                capacity[named[key], load.direction],
+                len(found),
+                saturated,
+                rtt_s,
+                full.get((key, load.direction)),
+            )
             flows.append(_flow(named[key], load, *rule))
         flows += [_described(named[key], number, traffic) for number, traffic in enumerate(station.traffic)]
     return flows
