@@ -54,13 +54,16 @@ def names() -> list[str]:
 
 
 def shortened(name: str) -> Scenario:
-    """The scenario, with a minute of measurement at most."""
+    """The scenario, with a minute of measurement at most, or twice the time of its last event."""
     scenario = load(name)
-    run = scenario.settings()["run"]
+    run, horizon_s = (
+        scenario.settings()["run"],
+        max((each["at_s"] for each in scenario.settings().get("events", [])), default=0.0),
+    )
     return scenario.override(
         {
             "run.warmup_s": min(run["warmup_s"], WARMUP_S),
-            "run.duration_s": min(run["duration_s"], DURATION_S),
+            "run.duration_s": min(run["duration_s"], max(DURATION_S, 2 * horizon_s)),
             "run.record_transfers": False,
         }
     )

@@ -806,9 +806,11 @@ def test_packets_that_are_not_full_on_average_are_those_of_documents() -> None:
     """In a saturated cell, at a fifth of the fair part: 200 packets of a document are smaller on average than those of a bulk flow."""
 
     def counted(key: str, size: int, back: int) -> Station:
-        counters = {"elapsed_s": 60.0, "down_bytes": 10_000 * (size + 34), "down_packets": 10_000}
-        counters |= {"up_bytes": 5_000 * (back + 34), "up_packets": 5_000}
-        return Station(key, "", counters=Counters(**{name: read(value, name, "") for name, value in counters.items()}))
+        down, up = 10_000, 5_000
+        both = counters(
+            elapsed_s=60, down_bytes=down * (size + 34), down_packets=down, up_bytes=up * (back + 34), up_packets=up
+        )
+        return Station(key, "", counters=both)
 
     stations = [counted("bulk", 1500, 52), counted("pages", 1480, 52), counted("both", 1480, 1400)]
     found = [load for each in stations for load in loads.of_station(each)]
