@@ -1,4 +1,4 @@
-"""Several BSSs on one channel (docs/neighbours.md), through the user's keys."""
+"""Several BSSs (docs/neighbours.md), through the user's keys."""
 
 from __future__ import annotations
 
@@ -65,6 +65,50 @@ def test_a_bss_has_its_own_access_point() -> None:
     assert [port["limit_packets"] for port in ports] == [50, 7, 50]
 
 
+AX: Table = {"phy": {"name": "802.11ax", "width_mhz": 80}, "station": {"mcs": 3}}
+G: Table = {"phy": {"name": "802.11g"}}
+ON_CHANNELS = [{"name": "mine", "channel": 36}, {"name": "left", "channel": 40}, {"name": "right", "channel": 36}]
+
+
+def test_a_bss_has_a_channel() -> None:
+    plan = scenario(bss=ON_CHANNELS).plan()
+    assert [plan["bss_channel"], *(neighbour["channel"] for neighbour in plan["neighbours"])] == [36, 40, 36]
+    moved = scenario(bss=ON_CHANNELS).override({"bss[0].channel": 44}).plan()
+    assert moved["bss_channel"] == 44
+    without = scenario().plan()
+    assert "bss_channel" not in without
+    assert all("channel" not in neighbour for neighbour in without["neighbours"])
+
+
+def test_bsss_on_other_channels_leave_each_other_alone() -> None:
+    near = scenario(bss=ON_CHANNELS).run(seeds=1)
+    assert near.bsss["channel"].to_list() == [36, 40, 36]
+    left = near.bsss.row(1, named=True)
+    assert left["busy_others_share"] == left["lost_to_others"] == 0
+    assert near.bsss["busy_others_share"][0] > 0.3
+    far = scenario(bss=ON_CHANNELS).override({"bss[2].channel": 149}).run(seeds=1)
+    assert far.bsss["busy_others_share"].to_list() == [0, 0, 0]
+    one = scenario().run(seeds=1)
+    assert "channel" not in one.bsss.columns
+    assert far.bsss["goodput_up_mbps"].sum() > one.bsss["goodput_up_mbps"].sum()
+
+
+def test_hidden_pairs_are_those_of_one_channel() -> None:
+    hidden = {"hidden": [*PAIRS, ["b", "a"], ["b", "c"]], "gains": []}
+    apart = scenario(bss=ON_CHANNELS, field=hidden)
+    assert set(apart.hidden_pairs()) == {("b", "c")}
+    results = explain.results_of(apart, 1, None, None, None)
+    [sentence] = explain.of_hidden_stations(results)
+    assert sentence.counters["pairs_of_stations"] == 1
+
+
+def on(*channels: int | None) -> Table:
+    """The three BSSs, each with a channel or none."""
+    names = ("mine", "left", "right")
+    tables = [{"name": name, "channel": channel} for name, channel in zip(names, channels, strict=True)]
+    return {"bss": [{key: value for key, value in table.items() if value is not None} for table in tables]}
+
+
 def test_flows_bring_their_own_stations_into_a_bss() -> None:
     flows = [
         {"name": "mine", "direction": "up"},
@@ -107,6 +151,12 @@ def test_one_bss_is_the_scenario_without_the_table() -> None:
         ),
         ({"bss": [{"name": "mine"}, {"name": "stations"}, {"name": "right"}]}, "stations[1].bss", "stations"),
         ({"bss": [{"ap": {}}]}, "bss[0].name", "needed"),
+        (on(36, None, 36), "bss[1].channel", "each BSS"),
+        (on(None, 36, 36), "bss[0].channel", "each BSS"),
+        (on(36, 37, 36), "bss[1].channel", "36, 40, 44"),
+        (on(36, "36", 36), "bss[1].channel", "whole number"),  # type: ignore[arg-type]
+        ({**on(42, 36, 42), **AX}, "bss[1].channel", "42 contains channel 36"),
+        ({**on(1, 6, 4), **G}, "bss[2].channel", "1, which another BSS has and 4 overlaps in part"),
         ({"bss": [{"name": "mine", "wires": {}}]}, "bss[0].wires", "wire"),
         ({"ap": {"limit_packets": 0}}, "ap.limit_packets", "1"),
         ({"station": {"rate_mbps": 7.0}}, "stations[0].rate_mbps", "6"),

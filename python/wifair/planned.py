@@ -20,6 +20,12 @@ def bsss_of(plan: Mapping[str, Any]) -> dict[str, list[str]]:
     return {name: [station["label"] for station in bss["stations"]] for name, bss in found.items()}
 
 
+def channels_of(plan: Mapping[str, Any]) -> dict[str, int | None]:
+    """The number of each BSS's channel by its name; None if all are on one, which has none."""
+    channels = [plan.get("bss_channel"), *(neighbour.get("channel") for neighbour in plan.get("neighbours", []))]
+    return dict(zip(bsss_of(plan), channels, strict=True))
+
+
 def stations_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The stations of all BSSs."""
     of_neighbours = (station for neighbour in plan.get("neighbours", []) for station in neighbour["stations"])

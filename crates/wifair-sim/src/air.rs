@@ -4,8 +4,7 @@
 use wifair_core::{FiveTuple, Packet, Rate, SpecError, StationId, Time};
 use wifair_queue::{Direction, Ledger, SchemeSpec};
 use wifair_wlan::{
-    Bss, BssSnapshot, BssSpec, Delivery, FieldUsage, LinkRateChange, NeighbourSpec, Node, Obss, ObssSpec,
-    Output, StationChange,
+    Bss, BssSnapshot, Delivery, FieldUsage, LinkRateChange, Node, Obss, ObssSpec, Output, StationChange,
 };
 
 /// See the module documentation. BSSs have numbers: the first is 0, then come its neighbours in the order of the plan.
@@ -42,11 +41,11 @@ impl Air {
     ///
     /// # Errors
     /// Returns the first invalid value, as [`Bss::new`] and [`Obss::new`].
-    pub(crate) fn new(bss: &BssSpec, neighbours: Vec<NeighbourSpec>, seed: u64) -> Result<Air, SpecError> {
-        if neighbours.is_empty() {
-            return Bss::new(bss, seed).map(Air::One);
+    pub(crate) fn new(spec: &ObssSpec, seed: u64) -> Result<Air, SpecError> {
+        if spec.neighbours.is_empty() {
+            return Bss::new(&spec.bss, seed).map(Air::One);
         }
-        let several = Neighbourhood::new(&ObssSpec { bss: bss.clone(), neighbours }, seed)?;
+        let several = Neighbourhood::new(spec, seed)?;
         Ok(Air::Several(Box::new(several)))
     }
 
@@ -110,6 +109,17 @@ impl Air {
         match self {
             Air::One(_) => (0, station),
             Air::Several(several) => several.places[station.index()],
+        }
+    }
+
+    /// Whether two stations are in BSSs of one channel.
+    pub(crate) fn share_a_channel(&self, a: StationId, b: StationId) -> bool {
+        match self {
+            Air::One(_) => true,
+            Air::Several(several) => {
+                let [a, b] = [a, b].map(|station| several.places[station.index()].0);
+                several.obss.share_a_channel(a, b)
+            }
         }
     }
 

@@ -12,6 +12,7 @@ pub fn hidden_pairs(plan: &Plan) -> Result<Value, SpecError> {
     let labels: Vec<&String> = plan.stations().map(|station| &station.label).collect();
     let id = |index: usize| StationId(index as u16);
     let pairs = (0..labels.len()).flat_map(|a| (a + 1..labels.len()).map(move |b| (a, b)));
+    let pairs = pairs.filter(|&(a, b)| air.share_a_channel(id(a), id(b)));
     let sensed = pairs.map(|(a, b)| (a, b, [air.senses(id(b), id(a)), air.senses(id(a), id(b))]));
     let hidden = sensed.filter(|(.., senses)| senses.contains(&false));
     Ok(hidden.map(|(a, b, senses)| json!({"stations": [labels[a], labels[b]], "senses": senses})).collect())

@@ -41,7 +41,10 @@ pub struct Plan {
     /// Name of the BSS in results, if it has neighbours. The access point is called `ap` all the same.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub bss_label: String,
-    /// Other BSSs on the channel; only with the table `bss.field`, whose powers hold for the nodes of all.
+    /// Number of the channel of the BSS, of the width and band of its PHY, if its neighbours have channels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bss_channel: Option<u16>,
+    /// Other BSSs; only with the table `bss.field`, whose powers hold for the nodes of all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<Neighbour>,
     /// The wired side.
@@ -54,12 +57,17 @@ pub struct Plan {
     pub events: Vec<EventSpec>,
 }
 
-/// Another BSS on the channel. It has the PHY, the MAC and the radio channel of `bss`.
+/// Another BSS. It has the PHY, the MAC and the radio channel of `bss`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Neighbour {
     /// Unique name of the BSS and of its access point, used in results and for random streams.
     pub label: String,
+    /// Number of its channel (802.11-2020, Annex E: 42 for the 80 MHz from 5170 MHz on), of the width and band of
+    /// `bss.phy`. BSSs with different channels do not receive each other. Without the key in any BSS, all are on
+    /// one channel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<u16>,
     /// The access point.
     #[serde(default)]
     pub ap: ApSpec,
@@ -359,6 +367,10 @@ impl Plan {
             let allowed = "no such key without neighbours: there is one BSS";
             return Err(SpecError::new("bss_label", "this key", allowed));
         }
+        if let (true, Some(channel)) = (self.neighbours.is_empty(), self.bss_channel) {
+            let allowed = "no such key without neighbours: there is one BSS";
+            return Err(SpecError::new("bss_channel", channel, allowed));
+        }
         let own = std::iter::once(("bss_label".to_string(), &self.bss_label));
         let others = self.neighbours.iter().enumerate();
         let labels = own.chain(others.map(|(i, of)| (format!("neighbours[{i}].label"), &of.label)));
@@ -395,14 +407,16 @@ impl Plan {
         std::iter::once(first).chain(self.neighbours.iter().map(PlannedBss::of))
     }
 
-    /// The neighbours as the engine takes them.
-    fn neighbour_specs(&self) -> Vec<NeighbourSpec> {
-        let of = |Neighbour { label, ap, stations, .. }: &Neighbour| NeighbourSpec {
+    /// The BSSs as the engine takes them.
+    fn obss_spec(&self) -> ObssSpec {
+        let of = |Neighbour { label, channel, ap, stations, .. }: &Neighbour| NeighbourSpec {
             label: label.clone(),
+            channel: *channel,
             ap: ap.clone(),
             stations: stations.clone(),
         };
-        self.neighbours.iter().map(of).collect()
+        let neighbours = self.neighbours.iter().map(of).collect();
+        ObssSpec { bss: self.bss.clone(), channel: self.bss_channel, neighbours }
     }
 
     /// What its BSSs have on the air, idle at time zero.
@@ -410,9 +424,9 @@ impl Plan {
     /// # Errors
     /// Returns the first value that is not allowed, by its key in the plan.
     pub(crate) fn air(&self, seed: u64) -> Result<Air, SpecError> {
-        Air::new(&self.bss, self.neighbour_specs(), seed).map_err(|error| {
-            let is_of_neighbour = error.key.starts_with("neighbours");
-            let key = if is_of_neighbour { error.key } else { format!("bss.{}", error.key) };
+        Air::new(&self.obss_spec(), seed).map_err(|error| {
+            let is_of_plan = ["neighbours", "bss_channel"].iter().any(|head| error.key.starts_with(head));
+            let key = if is_of_plan { error.key } else { format!("bss.{}", error.key) };
             SpecError { key, ..error }
         })
     }
@@ -434,7 +448,7 @@ impl Plan {
             return Err(SpecError::new("events", value, format!("0 to {MAX_EVENTS} events")));
         }
         let named = self.named();
-        let obss = ObssSpec { bss: self.bss.clone(), neighbours: self.neighbour_specs() };
+        let obss = self.obss_spec();
         for (i, event) in self.events.iter().enumerate() {
             event.validate(&format!("events[{i}]"), self.horizon_s(), &named, &obss, air)?;
         }

@@ -59,7 +59,8 @@ pub use phy::he::HeLtf;
 pub use phy::timing::{BssTiming, ControlFrame, ControlFrames};
 pub use phy::{
     Band, BandKeys, BssKeys, Coding, ErpProtection, Format, LinkKeys, MAX_PPDU_DURATION, Mode, Modes, OnAir,
-    PhySpec, Preamble, ProtectionKeys, RateIndex, StationPhy, dsss, eht, erp, he, ht, ofdm, vht,
+    PhySpec, Preamble, ProtectionKeys, RateIndex, StationPhy, channel_numbers, dsss, eht, erp, he, ht, ofdm,
+    vht,
 };
 pub use rate::{
     ChainOutcome, ChainSegment, Choice, Feedback, RateAdaptation, RateSpec, RetryChains, Start, aarf, arf,

@@ -1,4 +1,4 @@
-//! Overlapping BSSs (OBSS): several BSSs on one channel, in one field (`docs/medium.md`, section 16), as a polled state
+//! Overlapping BSSs (OBSS): several BSSs in one field (`docs/medium.md`, section 16), as a polled state
 //! machine.
 //!
 //! Each BSS is a [`Bss`], which has the field only while it is its turn. Deadlines of an instant come first, BSS by BSS; then
@@ -23,6 +23,8 @@ pub struct Obss {
     bsss: Vec<Bss>,
     /// By BSS: the place of its access point among the nodes of the field.
     firsts: Vec<usize>,
+    /// By BSS: the number of its channel.
+    channels: Vec<Option<u16>>,
     /// Taken while a BSS has it.
     medium: Option<Box<FieldMedium>>,
     now: Time,
@@ -66,21 +68,23 @@ impl Obss {
             return Err(SpecError::new("neighbours", "this table", allowed));
         };
         spec.check_labels()?;
+        spec.check_channels()?;
         let (mut bsss, mut functions) = (Vec::new(), Vec::new());
         for (number, (label, spec)) in spec.each().enumerate() {
             let (bss, own) = Bss::assemble(&spec, label, seed).map_err(|error| within(error, number))?;
             bsss.push(bss);
             functions.extend(own);
         }
-        let medium = field::build(&spec.bss, keys, &spec.neighbours, &bsss, functions)?;
-        let mut obss = Obss { bsss, firsts: vec![], medium: Some(medium), now: Time::ZERO };
+        let medium = field::build(spec, keys, &bsss, functions)?;
+        let mut obss = Obss { bsss, firsts: vec![], channels: vec![], medium: Some(medium), now: Time::ZERO };
         let mut first = 0;
-        for (number, (label, spec)) in spec.each().enumerate() {
+        for (number, (label, own)) in spec.each().enumerate() {
             obss.bsss[number].share().join(number, first);
             obss.firsts.push(first);
-            first += 1 + spec.stations.len();
+            obss.channels.push(spec.channel_of(number));
+            first += 1 + own.stations.len();
             let prefix = number.checked_sub(1).map(neighbour_path).unwrap_or_default();
-            field::check_reach(&obss.turn(number), label, &spec.stations, &prefix)?;
+            field::check_reach(&obss.turn(number), label, &own.stations, &prefix)?;
         }
         Ok(obss)
     }
@@ -155,6 +159,11 @@ impl Obss {
     /// How the frames of a BSS fare among those of others.
     pub fn field_usage(&self, bss: usize, now: Time) -> FieldUsage {
         self.medium().field.usage(bss, now)
+    }
+
+    /// Whether two BSSs are on one channel.
+    pub fn share_a_channel(&self, a: usize, b: usize) -> bool {
+        self.channels[a] == self.channels[b]
     }
 
     /// Whether the medium is busy at `to` while `from` alone transmits: nodes of the BSSs with these numbers.

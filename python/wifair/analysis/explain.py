@@ -5,6 +5,7 @@ Every sentence carries the engine's counters behind it, as means over the replic
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from wifair.planned import bsss_of, stations_of, wire_of
+from wifair.planned import bsss_of, channels_of, stations_of, wire_of
 from wifair.results.wire import LONG_WAIT_MS
 from wifair.stats import t_interval
 
@@ -163,10 +164,15 @@ def of_hidden_stations(results: Results) -> list[Sentence]:
         scenario, Scenario
     ):  # of a store's record the plan alone is known
         return []
-    hidden, stations = scenario.hidden_pairs(), len(stations_of(plan))
-    counters = {"hidden_pairs": float(len(hidden)), "pairs_of_stations": stations * (stations - 1) / 2}
+    hidden, channels = scenario.hidden_pairs(), channels_of(plan)
+    on_channel: Counter[int | None] = Counter()
+    for name, own in bsss_of(plan).items():
+        on_channel[channels[name]] += len(own)
+    pairs = sum(stations * (stations - 1) / 2 for stations in on_channel.values())
+    counters = {"hidden_pairs": float(len(hidden)), "pairs_of_stations": pairs}
     if not hidden:
-        return [Sentence("", "All stations sense each other's frames.", counters)]
+        on_one = " on one channel" if len(on_channel) > 1 else ""
+        return [Sentence("", f"All stations{on_one} sense each other's frames.", counters)]
     if len(hidden) > NAMED_PAIRS:
         names = [name for pair in hidden for name in pair]
         most = max(names, key=names.count)

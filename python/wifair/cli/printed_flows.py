@@ -71,14 +71,23 @@ def print_bsss(results: Results) -> None:
     if "bsss" not in results.frames or results.bsss["bss"].n_unique() == 1:
         return
     rows = []
+    has_channels = "channel" in results.bsss.columns
     for (name,), part in results.bsss.group_by("bss", maintain_order=True):
         lost = pl.col("lost_same_start", "lost_hidden").cast(pl.Float64) / pl.col("attempts")
         shares = part.select("busy_own_share", "busy_others_share", lost)
         found = [part["goodput_up_mbps"], part["goodput_down_mbps"], *shares]
-        rows.append(
-            (str(name), *(t_interval(column.fill_nan(None).drop_nulls().to_numpy()).short() for column in found))
-        )
-    headings = ("BSS", "up, Mbps", "down, Mbps", "air: own", "others", "lost per attempt: same start", "hidden")
+        keys = [str(name), *([f"{part['channel'][0]}"] if has_channels else [])]
+        rows.append((*keys, *(t_interval(column.fill_nan(None).drop_nulls().to_numpy()).short() for column in found)))
+    headings = (
+        "BSS",
+        *(["channel"] if has_channels else []),
+        "up, Mbps",
+        "down, Mbps",
+        "air: own",
+        "others",
+        "lost per attempt: same start",
+        "hidden",
+    )
     title = "BSSs: goodput, share of the time in which frames are on the air, and frames lost"
     print_table(title, columns(headings, rows))
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import polars as pl
 
-from wifair.planned import AP, SEVERAL, STATIONS, bsss_of
+from wifair.planned import AP, SEVERAL, STATIONS, bsss_of, channels_of
 
 TABLE = "bsss"
 COLUMN = "bss"
 
 
 def with_bss(frames: Mapping[str, pl.DataFrame], plans: Sequence[tuple[str, str]]) -> dict[str, pl.DataFrame]:
-    """The tables with a column for the BSS of stations, flows and buffers, if a scenario has several BSSs.
+    """The tables with a column for the BSS of stations, flows and buffers, if a scenario has several BSSs, and one for channels.
 
     `plans` has each scenario's name and plan, as JSON.
     """
@@ -23,7 +23,13 @@ def with_bss(frames: Mapping[str, pl.DataFrame], plans: Sequence[tuple[str, str]
         return found
     import json
 
-    named = [(scenario, bsss_of(json.loads(plan))) for scenario, plan in plans]
+    read = [(scenario, json.loads(plan)) for scenario, plan in plans]
+    named = [(scenario, bsss_of(plan)) for scenario, plan in read]
+    channels = [(scenario, bss, channel) for scenario, plan in read for bss, channel in channels_of(plan).items()]
+    if any(channel is not None for *_, channel in channels):
+        schema = {"scenario": pl.String, COLUMN: pl.String, "channel": pl.Int64}
+        of_bss = pl.DataFrame(channels, schema=schema, orient="row")
+        found[TABLE] = found[TABLE].join(of_bss, on=["scenario", COLUMN], how="left", maintain_order="left")
     of_station = {(scenario, label): bss for scenario, bsss in named for bss, own in bsss.items() for label in own}
     firsts = {scenario: next(iter(bsss)) for scenario, bsss in named}
     for name in ("stations", "flows"):

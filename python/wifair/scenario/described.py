@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from wifair.planned import bsss_of, stations_of
+from wifair.planned import bsss_of, channels_of, stations_of
 from wifair.scenario.components import transport
 
 Plan = Mapping[str, Any]
@@ -24,7 +24,11 @@ def scheme_name(scheme: Mapping[str, Any]) -> str:
 
 def _bsss(plan: Plan) -> str:
     names = list(bsss_of(plan))
-    return f"{len(names)} BSSs ({', '.join(names[:5])}{', …' if len(names) > 5 else ''})" if len(names) > 1 else ""
+    if len(names) == 1:
+        return ""
+    channels = {channel for channel in channels_of(plan).values() if channel is not None}
+    on = f" on {'channel' if len(channels) == 1 else 'channels'} {', '.join(map(str, sorted(channels)))}" if channels else ""
+    return f"{len(names)} BSSs ({', '.join(names[:5])}{', …' if len(names) > 5 else ''}){on}"
 
 
 def _phy(plan: Plan) -> str:

@@ -56,6 +56,9 @@ SECTIONS = {
     "wire": ("wire",),
 }
 
+# Keys of a plan for the first BSS, and what they are in a scenario.
+BSS_KEYS = {"bss_label": "bss.name", "bss_channel": "bss.channel"}
+
 
 class _Group(BaseModel):
     """A group of equal entries. The engine's keys of an entry are accepted in addition to those named here."""
@@ -71,11 +74,15 @@ class _Group(BaseModel):
 
 
 class BssTable(BaseModel):
-    """A BSS: its access point is called `name`. `ap` holds over `[ap]`, and `wire`, a separate wire, over `[wire]`."""
+    """A BSS: its access point is called `name`. `ap` holds over `[ap]`, and `wire`, a separate wire, over `[wire]`.
+
+    `channel` is the number of its channel; without it in any BSS, all are on one.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     name: str
+    channel: int | None = None
     ap: Table = {}
     wire: Table | None = None
 
@@ -305,6 +312,8 @@ class _PlanBuilder:
         if neighbours := [self.neighbour(i) for i in range(1, len(scenario.bss))]:
             plan["neighbours"] = neighbours
             plan["bss_label"] = scenario.bss[0].name
+        if scenario.bss and scenario.bss[0].channel is not None:
+            plan["bss_channel"] = scenario.bss[0].channel
         if scenario.field is not None:
             plan["bss"]["field"] = self.field(scenario.field)
         plan["events"] = self.events()
@@ -314,6 +323,8 @@ class _PlanBuilder:
         """Another BSS than the first."""
         table = self.scenario.bss[i]
         found: Table = {"label": table.name, "ap": self.access_point(i), "stations": self.bsss.stations[i]}
+        if table.channel is not None:
+            found["channel"] = table.channel
         if table.wire is not None:
             node = plan_node("wire")
             own = checked_table(table.wire, node, f"bss[{i}].wire")
@@ -528,12 +539,12 @@ class _PlanBuilder:
     def within_bss(self, plan_key: str) -> tuple[int, str]:
         """The number of the BSS that a key of the plan is in, and its key there; `bss.…` for a key of the table `[[bss]]`."""
         head, _, rest = plan_key.partition(".")
-        if head == "bss_label":
-            return 0, "bss.name"
+        if head in BSS_KEYS:
+            return 0, BSS_KEYS[head]
         if head != "neighbours":
             return 0, rest if head == "bss" else plan_key
         index, _, rest = rest.partition(".")
-        own = "bss.name" if rest == "label" else f"bss.{rest}" if rest.partition(".")[0] == "wire" else rest
+        own = "bss.name" if rest == "label" else f"bss.{rest}" if rest.partition(".")[0] in ("wire", "channel") else rest
         return (int(index) + 1 if index else 0), own
 
     def scenario_key(self, plan_key: str) -> str:

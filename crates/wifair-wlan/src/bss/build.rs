@@ -17,6 +17,7 @@ use crate::link::{LinkRow, StationModes};
 use crate::mac::Mac;
 use crate::medium::Medium;
 use crate::meter::Meter;
+use crate::neighbours::ObssSpec;
 use crate::node::{Node, Numbering, RANKS};
 use crate::nodes::{Nodes, SeparateSettings};
 use crate::phy::timing::BssTiming;
@@ -34,7 +35,8 @@ impl Bss {
     pub fn new(spec: &BssSpec, seed: u64) -> Result<Bss, SpecError> {
         let (mut bss, functions) = Bss::assemble(spec, AP_LABEL, seed)?;
         if let Some(field) = &spec.field {
-            let medium = field::build(spec, field, &[], std::slice::from_ref(&bss), functions)?;
+            let alone = ObssSpec { bss: spec.clone(), channel: None, neighbours: vec![] };
+            let medium = field::build(&alone, field, std::slice::from_ref(&bss), functions)?;
             bss.share().lend(medium);
             field::check_reach(&bss, AP_LABEL, &spec.stations, "")?;
         }

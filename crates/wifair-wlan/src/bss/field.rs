@@ -9,7 +9,7 @@ use crate::check;
 use crate::contention::Access;
 use crate::field::medium::FieldMedium;
 use crate::field::{Field, FieldRules, FieldSpec, NodeOfField};
-use crate::neighbours::{NeighbourSpec, neighbour_path};
+use crate::neighbours::{NeighbourSpec, ObssSpec, neighbour_path};
 use crate::node::LinkId;
 use crate::phy::timing::BssTiming;
 use crate::phy::{Format, Mode};
@@ -32,20 +32,20 @@ pub(super) fn check(spec: &BssSpec, phy: &BssTiming) -> Result<(), SpecError> {
     refuse_short_timeouts(spec, phy)
 }
 
-/// The field of `bsss`, which are the BSS that `spec` describes and its `neighbours`, and have these channel access functions.
+/// The field of `bsss`, which `obss` describes, and which have these channel access functions.
 ///
 /// # Errors
 /// Returns the first key that is not allowed.
 pub(crate) fn build(
-    spec: &BssSpec,
+    obss: &ObssSpec,
     field: &FieldSpec,
-    neighbours: &[NeighbourSpec],
     bsss: &[Bss],
     functions: Vec<(Access, Rng)>,
 ) -> Result<Box<FieldMedium>, SpecError> {
-    let mut nodes = nodes(spec, 0, AP_LABEL, &spec.ap, &spec.stations, "")?;
-    for (index, NeighbourSpec { label, ap, stations }) in neighbours.iter().enumerate() {
-        nodes.extend(self::nodes(spec, index + 1, label, ap, stations, &neighbour_path(index))?);
+    let spec = &obss.bss;
+    let mut nodes = nodes(obss, 0, AP_LABEL, &spec.ap, &spec.stations, "")?;
+    for (index, NeighbourSpec { label, ap, stations, .. }) in obss.neighbours.iter().enumerate() {
+        nodes.extend(self::nodes(obss, index + 1, label, ap, stations, &neighbour_path(index))?);
     }
     let rows = field.rows(&nodes, |distance_m| -spec.channel.path_loss_db(distance_m), "field")?;
     let bss_of = nodes.iter().map(|node| node.bss).collect();
@@ -58,7 +58,7 @@ pub(crate) fn build(
 
 /// The nodes of a BSS with that number, whose keys have this prefix.
 fn nodes<'a>(
-    spec: &'a BssSpec,
+    obss: &'a ObssSpec,
     bss: usize,
     label: &'a str,
     ap: &'a ApSpec,
@@ -67,14 +67,16 @@ fn nodes<'a>(
 ) -> Result<Vec<NodeOfField<'a>>, SpecError> {
     let power = |own: Option<f64>, path: &str| match own {
         Some(dbm) => check::number(path, "tx_power_dbm", dbm, -100.0..=100.0, "dBm"),
-        None => Ok(spec.channel.tx_power_dbm),
+        None => Ok(obss.bss.channel.tx_power_dbm),
     };
     let (tx_power_dbm, position_m) = (power(ap.tx_power_dbm, &format!("{prefix}ap"))?, Some(ap.position_m));
-    let mut nodes = vec![NodeOfField { label, bss, is_ap: true, tx_power_dbm, position_m }];
+    let channel = obss.channel_of(bss);
+    let mut nodes = vec![NodeOfField { label, bss, channel, is_ap: true, tx_power_dbm, position_m }];
     for (index, station) in stations.iter().enumerate() {
         nodes.push(NodeOfField {
             label: &station.label,
             bss,
+            channel,
             is_ap: false,
             tx_power_dbm: power(station.tx_power_dbm, &format!("{prefix}stations[{index}]"))?,
             position_m: station.position_m,

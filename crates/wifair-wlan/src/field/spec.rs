@@ -74,6 +74,8 @@ pub(crate) struct NodeOfField<'a> {
     pub label: &'a str,
     /// Number of its BSS.
     pub bss: usize,
+    /// Number of the channel of its BSS, if channels have numbers.
+    pub channel: Option<u16>,
     pub is_ap: bool,
     pub tx_power_dbm: f64,
     pub position_m: Option<[f64; 2]>,
@@ -108,7 +110,7 @@ impl FieldSpec {
             for (to, other) in nodes.iter().enumerate() {
                 let pair = explicit.get(&(from.min(to), from.max(to)));
                 let gain = match (pair, nodes[from].position_m, other.position_m) {
-                    _ if from == to => continue,
+                    _ if from == to || nodes[from].channel != other.channel => continue,
                     (Some(None), ..) => continue,
                     (Some(Some(gain)), ..) => *gain,
                     (None, Some(a), Some(b)) => gain_db(libm::hypot(a[0] - b[0], a[1] - b[1])),

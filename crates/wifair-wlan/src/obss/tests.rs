@@ -12,6 +12,7 @@ use crate::field::tests::{
 };
 use crate::field::{EifsAfter, FieldSpec, PairGain};
 use crate::neighbours::{NeighbourSpec, ObssSpec};
+use crate::phy::channel_numbers;
 use crate::records::{StationUsage, Usage};
 use crate::spec::{ApSpec, BssSpec, StationSpec};
 
@@ -64,15 +65,22 @@ fn neighbours() -> impl Strategy<Value = (ObssSpec, Vec<Vec<PacketAt>>)> {
         let mut stations = kinds.iter().cycle().enumerate().map(station);
         let mut bsss = sizes.iter().map(|&size| stations.by_ref().take(size).collect::<Vec<_>>());
         bss.stations = bsss.next().unwrap();
-        let neighbour =
-            |(index, stations)| NeighbourSpec { label: format!("ap-{index}"), ap: bss.ap.clone(), stations };
+        let neighbour = |(index, stations)| NeighbourSpec {
+            label: format!("ap-{index}"),
+            channel: None,
+            ap: bss.ap.clone(),
+            stations,
+        };
         let neighbours: Vec<_> = bsss.enumerate().map(neighbour).collect();
         let aps: Vec<_> = std::iter::once("ap").chain(neighbours.iter().map(|of| &*of.label)).collect();
         let pairs = (0..aps.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
         let gains = pairs.map(|(a, b)| PairGain { between: [aps[a].into(), aps[b].into()], gain_db: -60.0 });
         bss.field =
             Some(FieldSpec { eifs_after: EifsAfter::Energy, gains: gains.collect(), ..FieldSpec::default() });
-        (Just(ObssSpec { bss, neighbours }), sizes.into_iter().map(arrivals).collect::<Vec<_>>())
+        (
+            Just(ObssSpec { bss, channel: None, neighbours }),
+            sizes.into_iter().map(arrivals).collect::<Vec<_>>(),
+        )
     })
 }
 
@@ -98,8 +106,29 @@ fn apart(spec: &ObssSpec) -> ObssSpec {
     spec
 }
 
+/// A copy with two BSSs, each on another channel.
+fn on_two_channels(spec: &ObssSpec) -> ObssSpec {
+    let mut spec = spec.clone();
+    let width_mhz = spec.bss.phy.width_mhz("phy").unwrap();
+    let numbers = channel_numbers(spec.bss.phy.band(), width_mhz);
+    spec.neighbours.truncate(1);
+    spec.channel = numbers.first().copied();
+    spec.neighbours[0].channel = numbers.last().copied();
+    spec
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases()))]
+
+    /// BSSs on other channels, which would hear each other on one: each has the trajectory that it has out of reach of the other.
+    #[test]
+    fn neighbours_on_other_channels_change_nothing((spec, arrivals) in neighbours(), seed in any::<u64>()) {
+        let spec = on_two_channels(&spec);
+        let mut apart = apart(&spec);
+        apart.channel = None;
+        apart.neighbours[0].channel = None;
+        prop_assert_eq!(trajectories(&spec, seed, &arrivals[..2]), trajectories(&apart, seed, &arrivals[..2]));
+    }
 
     /// BSSs that do not receive each other: each has the trajectory that it has alone, or with another.
     #[test]
@@ -169,9 +198,10 @@ fn conflict_graph(bsss: usize, conflicts: &[(usize, usize)]) -> ObssSpec {
     let of_aps = pairs().flat_map(|(a, b)| [[ap(a), ap(b)], [ap(a), station(b)], [station(a), ap(b)]]);
     let apart = pairs().filter(|pair| !conflicts.contains(pair)).map(|(a, b)| [station(a), station(b)]);
     first.field = Some(FieldSpec { hidden: of_aps.chain(apart).collect(), ..FieldSpec::default() });
-    let neighbour = |bss| NeighbourSpec { label: ap(bss), ap: first.ap.clone(), stations: one(bss) };
+    let neighbour =
+        |bss| NeighbourSpec { label: ap(bss), channel: None, ap: first.ap.clone(), stations: one(bss) };
     let neighbours = (1..bsss).map(neighbour).collect();
-    ObssSpec { bss: first, neighbours }
+    ObssSpec { bss: first, channel: None, neighbours }
 }
 
 /// Shares of the time that the exchanges of each BSS take, until there have been so many; and the duration of one, in units of

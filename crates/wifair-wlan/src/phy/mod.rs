@@ -8,6 +8,7 @@ mod contract;
 mod keys;
 mod mcs;
 mod mode;
+mod numbers;
 mod symbols;
 pub(crate) mod timing;
 
@@ -19,6 +20,7 @@ use contract::Phy;
 pub use keys::{BandKeys, BssKeys, Coding, ErpProtection, LinkKeys, Preamble, ProtectionKeys};
 pub(crate) use mcs::CodeRate;
 pub use mode::{Format, MAX_PPDU_DURATION, Mode, Modes, OnAir, RateIndex};
+pub use numbers::{channel_numbers, channels_overlap};
 
 wifair_core::registry! {
     /// A PHY by name, with its keys and those of the BSS.
@@ -70,6 +72,14 @@ impl PhySpec {
     /// The band of a BSS with this PHY.
     pub fn band(&self) -> Band {
         self.phy().characteristics().band
+    }
+
+    /// The width of a BSS with this PHY, in MHz; `path` is its key in the plan.
+    ///
+    /// # Errors
+    /// A width or a band that the PHY does not have.
+    pub fn width_mhz(&self, path: &str) -> Result<u16, SpecError> {
+        Ok(self.supported(path)?.width_mhz)
     }
 
     /// The format of its data frames.

@@ -91,9 +91,16 @@ fn spec_of(scenario: &FieldScenario, queue_sizes: &[QueueSizes]) -> ObssSpec {
         nodes += 1 + scenario.stations.len();
         in_field(spec(scenario, sizes), keys, bss, first)
     });
+    let homes = scenario.homes();
+    let ap = |bss| homes.iter().position(|home| *home == (bss, 0)).expect("it has an access point");
+    let channel = |bss| keys.channels.get(ap(bss)).copied();
     let first = bsss.next().expect("there is a BSS");
-    let neighbour =
-        |(index, BssSpec { ap, stations, .. })| NeighbourSpec { label: label(index + 1, 0), ap, stations };
+    let neighbour = |(index, BssSpec { ap, stations, .. }): (usize, BssSpec)| NeighbourSpec {
+        label: label(index + 1, 0),
+        channel: channel(index + 1),
+        ap,
+        stations,
+    };
     let neighbours = bsss.enumerate().map(neighbour).collect();
     let bss = BssSpec {
         field: Some(table(scenario)),
@@ -106,7 +113,7 @@ fn spec_of(scenario: &FieldScenario, queue_sizes: &[QueueSizes]) -> ObssSpec {
         },
         ..first
     };
-    ObssSpec { bss, neighbours }
+    ObssSpec { bss, channel: channel(0), neighbours }
 }
 
 fn table(scenario: &FieldScenario) -> FieldSpec {

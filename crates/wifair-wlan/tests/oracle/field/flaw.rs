@@ -92,6 +92,8 @@ crate::oracle::flaw::flaws! {
     EifsOfOwnBss,
     /// Only frames of its BSS lock a node.
     LocksToOwnBss,
+    /// BSSs with different channels receive each other.
+    HearsAllChannels,
 }
 
 impl Flaw {
@@ -105,7 +107,8 @@ impl Flaw {
     /// Whether it shows only with several BSSs.
     pub fn is_of_neighbours(self) -> bool {
         use Flaw::*;
-        matches!(self, OverlapsWithOthers | NavOfOwnBss | EifsOfOwnBss | LocksToOwnBss)
+        let of_frames = matches!(self, OverlapsWithOthers | NavOfOwnBss | EifsOfOwnBss | LocksToOwnBss);
+        of_frames || self == HearsAllChannels
     }
 
     /// Whether it shows only with EDCA.

@@ -13,6 +13,8 @@ pub struct Keys {
     pub own_tx_power_dbm: Vec<Option<f64>>,
     /// Of the AP and the stations.
     pub positions_m: Vec<Option<[f64; 2]>>,
+    /// Channels of the nodes by number; empty: all are on one.
+    pub channels: Vec<u16>,
     pub path_loss_exponent: f64,
     pub reference_loss_db: f64,
     pub gain_db: f64,
@@ -62,6 +64,7 @@ impl Keys {
             tx_power_dbm: 15.0,
             own_tx_power_dbm: vec![None; nodes],
             positions_m: (0..nodes).map(|node| (node == 0).then_some([0.0, 0.0])).collect(),
+            channels: Vec::new(),
             path_loss_exponent: 3.0,
             reference_loss_db: 40.05,
             gain_db: -60.0,
@@ -111,6 +114,10 @@ impl Keys {
             Some(Flaw::OnePower) => (from.min(to), from.max(to)),
             _ => (from, to),
         };
+        let is_apart = !self.channels.is_empty() && self.channels[from] != self.channels[to];
+        if is_apart && flaw != Some(Flaw::HearsAllChannels) {
+            return 0;
+        }
         let floor = if flaw == Some(Flaw::NoFloor) { f64::NEG_INFINITY } else { self.floor_dbm };
         self.dbm(from, to).filter(|dbm| *dbm >= floor).map_or(0, units)
     }

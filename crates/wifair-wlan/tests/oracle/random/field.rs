@@ -6,7 +6,7 @@ use crate::oracle::field::powers::{Keys, threshold_db};
 use crate::oracle::frame::NodeId;
 use crate::oracle::mode::Mode;
 use crate::oracle::scenario::{Change, Errors, Modes, Pattern, Scenario, Station, Stream, Trigger};
-use crate::oracle::timing::{Aggregation, Rules, Tenths};
+use crate::oracle::timing::{Aggregation, Phy, Rules, Tenths};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use std::collections::BTreeSet;
@@ -287,8 +287,14 @@ fn neighbours(rules: Rules) -> impl Strategy<Value = FieldScenario> {
     let rates = prop::collection::vec(any::<[Index; 2]>(), 3);
     let bss = (kinds, prop::collection::vec(stream(rules), 1..=6), rates, 1usize..40, any::<bool>());
     let with_keys = sizes.prop_flat_map(|sizes| (Just(sizes.clone()), keys(sizes)));
-    let parts = (any::<u64>(), with_keys, prop::collection::vec(bss, 3), 10_000u64..40_000);
-    parts.prop_filter_map("out of reach", move |(seed, (sizes, keys), drawn, until)| {
+    let channels = prop::option::weighted(0.25, prop::array::uniform3(0usize..2));
+    let parts = (any::<u64>(), with_keys, channels, prop::collection::vec(bss, 3), 10_000u64..40_000);
+    parts.prop_filter_map("out of reach", move |(seed, (sizes, mut keys), channels, drawn, until)| {
+        if let Some(channels) = channels {
+            let two = two_channels(&rules);
+            let of_bss = sizes.iter().zip(channels);
+            keys.channels = of_bss.flat_map(|(&size, which)| std::iter::repeat_n(two[which], size)).collect();
+        }
         let rules = Rules { polices: seed.is_multiple_of(3), ..rules };
         let bss = |(nodes, (kinds, streams, rates, port_limit, counts)): (_, Drawn)| {
             let base = match rules.modern {
@@ -301,6 +307,26 @@ fn neighbours(rules: Rules) -> impl Strategy<Value = FieldScenario> {
         let base = bsss.remove(0);
         Some(FieldScenario { base, neighbours: bsss, keys: keys.clone(), flaw: None })
     })
+}
+
+/// Two channels of the band and the width that do not overlap.
+fn two_channels(rules: &Rules) -> [u16; 2] {
+    let of_older = if matches!(rules.phy, Phy::Ofdm { extension: 6 }) { 2.4 } else { 5.0 };
+    let (band_ghz, width_mhz) =
+        rules.modern.map_or((of_older, 20), |modern| (modern.band_ghz, modern.width_mhz));
+    match (band_ghz, width_mhz) {
+        (2.4, 20) => [1, 6],
+        (2.4, _) => [3, 11],
+        (5.0, 20) => [36, 149],
+        (5.0, 40) => [46, 54],
+        (5.0, 80) => [42, 155],
+        (5.0, _) => [50, 163],
+        (_, 20) => [1, 233],
+        (_, 40) => [3, 11],
+        (_, 80) => [7, 23],
+        (_, 160) => [15, 207],
+        _ => [31, 95],
+    }
 }
 
 /// Rates at which `to` receives `from`, which receives its responses at the lowest.
