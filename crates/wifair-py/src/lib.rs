@@ -61,6 +61,14 @@ fn hidden_pairs(plan_json: &str, schemes: &Bound<'_, PyDict>) -> PyResult<String
     Ok(found.map_err(|error| plan_error(schemes.py(), &error))?.to_string())
 }
 
+/// Returns, as JSON, the nodes of a field, and for each the nodes that receive it with the power in dBm.
+#[pyfunction]
+fn received_powers(plan_json: &str, schemes: &Bound<'_, PyDict>) -> PyResult<String> {
+    let plan = plan(plan_json, schemes)?;
+    let found = scheme::guarded(schemes.py(), || wifair_sim::received_powers(&plan))?;
+    Ok(found.map_err(|error| plan_error(schemes.py(), &error))?.to_string())
+}
+
 /// Returns a hash of the trajectory of one replication: equal hashes mean equal runs. Without schemes written in Python, other
 /// threads of the interpreter run meanwhile.
 #[pyfunction]
@@ -198,6 +206,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(canonical, module)?)?;
     module.add_function(wrap_pyfunction!(airtimes, module)?)?;
     module.add_function(wrap_pyfunction!(hidden_pairs, module)?)?;
+    module.add_function(wrap_pyfunction!(received_powers, module)?)?;
     module.add_function(wrap_pyfunction!(fingerprint, module)?)?;
     module.add_function(wrap_pyfunction!(replicate, module)?)?;
     #[cfg(target_os = "linux")]

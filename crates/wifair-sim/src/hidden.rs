@@ -1,4 +1,4 @@
-//! Which stations do not sense each other.
+//! Which nodes receive each other, and which stations do not sense each other.
 
 use serde_json::{Value, json};
 use wifair_core::{SpecError, StationId};
@@ -16,4 +16,15 @@ pub fn hidden_pairs(plan: &Plan) -> Result<Value, SpecError> {
     let sensed = pairs.map(|(a, b)| (a, b, [air.senses(id(b), id(a)), air.senses(id(a), id(b))]));
     let hidden = sensed.filter(|(.., senses)| senses.contains(&false));
     Ok(hidden.map(|(a, b, senses)| json!({"stations": [labels[a], labels[b]], "senses": senses})).collect())
+}
+
+/// The nodes of a field by label, those of the first BSS first and each access point before its stations; and for each the
+/// nodes that receive it, with the power in dBm.
+pub fn received_powers(plan: &Plan) -> Result<Value, SpecError> {
+    let received = plan.air(0)?.received_dbm();
+    let nodes = plan.bsss().flat_map(|bss| {
+        let stations = bss.stations.iter().map(|station| station.label.as_str());
+        std::iter::once(bss.ap_label).chain(stations)
+    });
+    Ok(json!({"nodes": nodes.collect::<Vec<_>>(), "received_dbm": received}))
 }

@@ -46,7 +46,7 @@ pub use batch::{Batch, FinishedJob};
 pub use datagram::DatagramRow;
 pub use event::{ApChange, EventSpec, FlowsChange, MAX_EVENTS, WireChange};
 pub use fingerprint::Fingerprint;
-pub use hidden::hidden_pairs;
+pub use hidden::{hidden_pairs, received_powers};
 pub use live::LiveNetwork;
 pub use network::Network;
 pub use plan::{FlowDirection, FlowSpec, MAX_FLOWS, Neighbour, Plan, RunSpec, SCHEMA_VERSION, WireSpec};

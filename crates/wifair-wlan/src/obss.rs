@@ -161,6 +161,12 @@ impl Obss {
         self.medium().field.usage(bss, now)
     }
 
+    /// By node, those of the first BSS first and each access point before its stations: the nodes that receive it, with the
+    /// power in dBm.
+    pub fn received_dbm(&self) -> Vec<Vec<(usize, f64)>> {
+        self.medium().field.received_dbm()
+    }
+
     /// Whether two BSSs are on one channel.
     pub fn share_a_channel(&self, a: usize, b: usize) -> bool {
         self.channels[a] == self.channels[b]

@@ -26,6 +26,11 @@ pub(crate) const AP_LABEL: &str = "ap";
 pub(crate) const UP_KEYS: [&str; 2] = ["rate_mbps", "mcs"];
 pub(crate) const DOWN_KEYS: [&str; 2] = ["rate_down_mbps", "mcs_down"];
 
+/// Whether a floor is the ground floor, which canonical plans leave out.
+fn is_ground(floor: &i32) -> bool {
+    *floor == 0
+}
+
 /// One BSS: a PHY, a MAC, an access point and its stations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -66,6 +71,9 @@ pub struct ApSpec {
     pub kernel: Kernel,
     /// Position in metres: `[x, y]`.
     pub position_m: [f64; 2],
+    /// Number of the floor that it is on, 0 for the ground floor; with the table `field.floors`.
+    #[serde(skip_serializing_if = "is_ground")]
+    pub floor: i32,
     /// Transmit power in dBm, in a field. Without the key, `channel.tx_power_dbm`.
     pub tx_power_dbm: Option<f64>,
 }
@@ -107,6 +115,9 @@ pub struct StationSpec {
     /// Velocity in m/s: `[x, y]`. Without the key, the station is at rest.
     #[serde(default)]
     pub velocity_m_per_s: Option<[f64; 2]>,
+    /// Number of the floor that it is on, 0 for the ground floor; with the table `field.floors`.
+    #[serde(default, skip_serializing_if = "is_ground")]
+    pub floor: i32,
     /// Transmit power in dBm, in a field. Without the key, `channel.tx_power_dbm`.
     #[serde(default)]
     pub tx_power_dbm: Option<f64>,
@@ -269,6 +280,7 @@ impl StationSpec {
             frame_error_rate: FrameErrorRate::default(),
             position_m: None,
             velocity_m_per_s: None,
+            floor: 0,
             tx_power_dbm: None,
             port: TxQueueSpec::default(),
             categories: Categories::default(),

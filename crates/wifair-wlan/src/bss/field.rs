@@ -16,6 +16,9 @@ use crate::phy::{Format, Mode};
 use crate::rate::RateSpec;
 use crate::spec::{AP_LABEL, ApSpec, BssSpec, StationChange, StationSpec};
 
+/// Numbers of floors.
+const FLOORS: std::ops::RangeInclusive<i32> = -10..=200;
+
 /// Checks that a BSS is one that a field models, if it is in one; and that it has no powers, if it is in none.
 ///
 /// # Errors
@@ -47,7 +50,7 @@ pub(crate) fn build(
     for (index, NeighbourSpec { label, ap, stations, .. }) in obss.neighbours.iter().enumerate() {
         nodes.extend(self::nodes(obss, index + 1, label, ap, stations, &neighbour_path(index))?);
     }
-    let rows = field.rows(&nodes, |distance_m| -spec.channel.path_loss_db(distance_m), "field")?;
+    let rows = field.rows(&nodes, &spec.channel, "field")?;
     let bss_of = nodes.iter().map(|node| node.bss).collect();
     let Exchanges { phy, mac, nodes, .. } = &bsss[0].exchanges;
     let rules = spec.mac.contention_rules(phy);
@@ -71,18 +74,35 @@ fn nodes<'a>(
     };
     let (tx_power_dbm, position_m) = (power(ap.tx_power_dbm, &format!("{prefix}ap"))?, Some(ap.position_m));
     let channel = obss.channel_of(bss);
-    let mut nodes = vec![NodeOfField { label, bss, channel, is_ap: true, tx_power_dbm, position_m }];
+    let key = format!("{prefix}ap");
+    let floor = floor_of(ap.floor, &key)?;
+    let mut nodes =
+        vec![NodeOfField { key, label, bss, channel, is_ap: true, tx_power_dbm, position_m, floor }];
     for (index, station) in stations.iter().enumerate() {
+        let key = format!("{prefix}stations[{index}]");
         nodes.push(NodeOfField {
+            key: key.clone(),
             label: &station.label,
             bss,
             channel,
             is_ap: false,
-            tx_power_dbm: power(station.tx_power_dbm, &format!("{prefix}stations[{index}]"))?,
+            tx_power_dbm: power(station.tx_power_dbm, &key)?,
             position_m: station.position_m,
+            floor: floor_of(station.floor, &key)?,
         });
     }
     Ok(nodes)
+}
+
+/// The floor of a node whose key is `path`.
+fn floor_of(floor: i32, path: &str) -> Result<i32, SpecError> {
+    match FLOORS.contains(&floor) {
+        true => Ok(floor),
+        false => {
+            let allowed = format!("{} to {}", FLOORS.start(), FLOORS.end());
+            Err(SpecError::new(format!("{path}.floor"), floor, allowed))
+        }
+    }
 }
 
 /// Checks that each of the stations of a BSS, which has the field, and its access point `ap` receive each other at the
@@ -142,8 +162,18 @@ fn refused(key: &str, allowed: &str) -> Result<(), SpecError> {
     Err(SpecError::new(key, "this key", allowed))
 }
 
-/// Powers have no effect where all nodes hear each other.
+/// Powers and floors have no effect where all nodes hear each other.
 fn refuse_powers(spec: &BssSpec) -> Result<(), SpecError> {
+    let floors =
+        spec.stations.iter().enumerate().map(|(i, station)| (format!("stations[{i}]"), station.floor));
+    if let Some((path, _)) =
+        std::iter::once(("ap".into(), spec.ap.floor)).chain(floors).find(|(_, floor)| *floor != 0)
+    {
+        return refused(
+            &format!("{path}.floor"),
+            "no such key without the table field: all nodes hear each other",
+        );
+    }
     let of_stations = spec.stations.iter().enumerate();
     let of_stations = of_stations.map(|(i, station)| (format!("stations[{i}]"), station.tx_power_dbm));
     for (path, power) in std::iter::once(("ap".into(), spec.ap.tx_power_dbm)).chain(of_stations) {

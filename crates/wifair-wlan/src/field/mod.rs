@@ -14,6 +14,7 @@ mod meter;
 mod node;
 mod occupancy;
 mod power;
+mod propagation;
 mod rules;
 pub(crate) mod share;
 mod spec;
@@ -35,6 +36,7 @@ use meter::FieldMeter;
 use node::FieldNode;
 pub(crate) use occupancy::AirOccupancy;
 use power::{Power, SinrThreshold};
+pub use propagation::{FloorsSpec, WallSpec};
 pub(crate) use rules::FieldRules;
 pub use spec::{EifsAfter, FieldSpec, PairGain};
 pub(crate) use spec::{NodeOfField, Rows};
@@ -182,6 +184,12 @@ impl Field {
     fn power(&self, from: usize, to: usize) -> Power {
         let row = &self.rows[from];
         row.binary_search_by_key(&to, |&(node, _)| node).map_or(Power::ZERO, |at| row[at].1)
+    }
+
+    /// By transmitter: the nodes that receive it, with the power in dBm.
+    pub(crate) fn received_dbm(&self) -> Vec<Vec<(usize, f64)>> {
+        let of = |&(to, power): &(usize, Power)| (to, power.as_dbm());
+        self.rows.iter().map(|row| row.iter().map(of).collect()).collect()
     }
 
     /// Whether the medium is physically busy at `to` while `from` alone transmits a control frame.

@@ -19,6 +19,11 @@ impl Power {
     pub(crate) fn from_dbm(dbm: f64) -> Power {
         Power(libm::round(libm::pow(10.0, dbm / 10.0 + 17.0)) as u64)
     }
+
+    /// In dBm, to show it.
+    pub(crate) fn as_dbm(self) -> f64 {
+        10.0 * (libm::log10(self.0 as f64) - 17.0)
+    }
 }
 
 impl Add for Power {

@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use wifair_core::SpecError;
 
 use super::power::Power;
+use super::propagation::{FloorsSpec, Propagation, WallSpec};
+use crate::channel::ChannelSpec;
 use crate::check;
 
 /// Maximum number of stations of a field.
@@ -44,6 +46,16 @@ pub struct FieldSpec {
     pub gains: Vec<PairGain>,
     /// Pairs that do not receive each other at all: names of two stations, or of nodes of two BSSs as in `gains`.
     pub hidden: Vec<[String; 2]>,
+    /// Distance in metres up to which the path loss exponent is 2, as in free space; beyond, it is
+    /// `channel.path_loss_exponent`. Without the key, that holds at all distances.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub breakpoint_m: Option<f64>,
+    /// Walls between nodes that have positions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub walls: Vec<WallSpec>,
+    /// Floors. Without the table, all nodes are on one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub floors: Option<FloorsSpec>,
     /// Received power, in dBm, below which a node does not receive another at all.
     pub floor_dbm: f64,
     /// Received power, in dBm, from which a preamble is detected (17.3.10.6).
@@ -61,6 +73,9 @@ impl Default for FieldSpec {
             gain_db: -60.0,
             gains: Vec::new(),
             hidden: Vec::new(),
+            breakpoint_m: None,
+            walls: Vec::new(),
+            floors: None,
             floor_dbm: -100.0,
             preamble_detection_dbm: -82.0,
             energy_detection_dbm: -62.0,
@@ -71,6 +86,8 @@ impl Default for FieldSpec {
 
 /// A node of a field, as its spec has it.
 pub(crate) struct NodeOfField<'a> {
+    /// Its key in the plan.
+    pub key: String,
     pub label: &'a str,
     /// Number of its BSS.
     pub bss: usize,
@@ -79,20 +96,21 @@ pub(crate) struct NodeOfField<'a> {
     pub is_ap: bool,
     pub tx_power_dbm: f64,
     pub position_m: Option<[f64; 2]>,
+    pub floor: i32,
 }
 
 /// By transmitter: the nodes that receive it, with the power, in order.
 pub(crate) type Rows = Vec<Vec<(usize, Power)>>;
 
 impl FieldSpec {
-    /// Who receives whom with which power. `gain_db` is the gain at a distance in metres.
+    /// Who receives whom with which power.
     ///
     /// # Errors
     /// Returns the first value that is not allowed. `path` is the key of the field.
     pub(crate) fn rows(
         &self,
         nodes: &[NodeOfField],
-        gain_db: impl Fn(f64) -> f64,
+        channel: &ChannelSpec,
         path: &str,
     ) -> Result<Rows, SpecError> {
         let stations = nodes.iter().filter(|node| !node.is_ap).count();
@@ -104,16 +122,20 @@ impl FieldSpec {
         check::number(path, "floor_dbm", self.floor_dbm, -160.0..=-40.0, "dBm")?;
         check::number(path, "preamble_detection_dbm", self.preamble_detection_dbm, -160.0..=0.0, "dBm")?;
         check::number(path, "energy_detection_dbm", self.energy_detection_dbm, -160.0..=0.0, "dBm")?;
+        let (breakpoint_m, walls, floors) = (self.breakpoint_m, &*self.walls, self.floors.as_ref());
+        let propagation = Propagation { channel, breakpoint_m, walls, floors };
+        propagation.check(nodes, path)?;
         let explicit = self.explicit(nodes, path)?;
         let mut rows: Rows = vec![Vec::new(); nodes.len()];
         for (from, row) in rows.iter_mut().enumerate() {
             for (to, other) in nodes.iter().enumerate() {
+                let (first, second) = (&nodes[from.min(to)], &nodes[from.max(to)]);
                 let pair = explicit.get(&(from.min(to), from.max(to)));
-                let gain = match (pair, nodes[from].position_m, other.position_m) {
+                let gain = match (pair, first.position_m, second.position_m) {
                     _ if from == to || nodes[from].channel != other.channel => continue,
                     (Some(None), ..) => continue,
                     (Some(Some(gain)), ..) => *gain,
-                    (None, Some(a), Some(b)) => gain_db(libm::hypot(a[0] - b[0], a[1] - b[1])),
+                    (None, Some(a), Some(b)) => propagation.gain_db((a, first.floor), (b, second.floor)),
                     (None, ..) => self.gain_db,
                 };
                 let dbm = nodes[from].tx_power_dbm + gain;

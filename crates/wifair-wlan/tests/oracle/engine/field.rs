@@ -8,8 +8,8 @@ use crate::oracle::frame::NodeId;
 use crate::oracle::record::Record;
 use wifair_core::Time;
 use wifair_wlan::{
-    ApSpec, Bss, BssSpec, ChannelSpec, EifsAfter, FieldSpec, NeighbourSpec, Obss, ObssSpec, PairGain,
-    StationSpec,
+    ApSpec, Bss, BssSpec, ChannelSpec, EifsAfter, FieldSpec, FloorsSpec, NeighbourSpec, Obss, ObssSpec,
+    PairGain, StationSpec, WallSpec,
 };
 
 /// A field with one BSS, or with several.
@@ -127,6 +127,9 @@ fn table(scenario: &FieldScenario) -> FieldSpec {
             .iter()
             .map(|(a, b, gain_db)| PairGain { between: names(a, b), gain_db: *gain_db })
             .collect(),
+        breakpoint_m: keys.breakpoint_m,
+        walls: keys.walls.iter().map(|&(from_m, to_m, loss_db)| WallSpec { from_m, to_m, loss_db }).collect(),
+        floors: keys.floors.map(|(height_m, loss_db)| FloorsSpec { height_m, loss_db }),
         hidden: keys.hidden.iter().map(|(a, b)| names(a, b)).collect(),
         floor_dbm: keys.floor_dbm,
         preamble_detection_dbm: keys.preamble_detection_dbm,
@@ -141,12 +144,14 @@ fn in_field(spec: BssSpec, keys: &Keys, bss: usize, first: NodeId) -> BssSpec {
         label: label(bss, index + 1),
         tx_power_dbm: keys.own_tx_power_dbm[first + index + 1],
         position_m: keys.positions_m[first + index + 1],
+        floor: keys.floor_of[first + index + 1],
         ..station
     };
     BssSpec {
         ap: ApSpec {
             tx_power_dbm: keys.own_tx_power_dbm[first],
             position_m: keys.positions_m[first].expect("an access point has a place"),
+            floor: keys.floor_of[first],
             ..spec.ap
         },
         stations: spec.stations.into_iter().enumerate().map(station).collect(),

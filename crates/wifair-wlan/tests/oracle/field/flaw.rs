@@ -8,6 +8,14 @@ crate::oracle::flaw::flaws! {
     NoFloor,
     /// Two nodes reach each other with the power of the first.
     OnePower,
+    /// Walls lose nothing.
+    NoWalls,
+    /// Each floor loses as much as the first.
+    FloorsAdd,
+    /// Floors are no distance.
+    FlatHouse,
+    /// The path loss exponent is one at all distances.
+    NoBreakpoint,
     // Lock.
     /// A preamble of any power is detected.
     DetectsAll,

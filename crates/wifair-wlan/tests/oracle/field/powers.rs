@@ -16,6 +16,13 @@ pub struct Keys {
     /// Channels of the nodes by number; empty: all are on one.
     pub channels: Vec<u16>,
     pub path_loss_exponent: f64,
+    /// Metres up to which the exponent is 2.
+    pub breakpoint_m: Option<f64>,
+    /// Both ends in metres, and the loss in dB.
+    pub walls: Vec<([f64; 2], [f64; 2], f64)>,
+    /// Height in metres and loss in dB; and the floor of each node.
+    pub floors: Option<(f64, f64)>,
+    pub floor_of: Vec<i32>,
     pub reference_loss_db: f64,
     pub gain_db: f64,
     pub gains: Vec<(NodeId, NodeId, f64)>,
@@ -57,6 +64,16 @@ pub fn threshold_of(mode: Option<Mode>, rate: Tenths) -> f64 {
     mode.map_or_else(|| threshold_db(rate), |mode| table[mode.mcs as usize])
 }
 
+/// Whether the line from `a` to `b` meets that from `c` to `d`: both points of the crossing are between their ends.
+fn cross(a: [f64; 2], b: [f64; 2], c: [f64; 2], d: [f64; 2]) -> bool {
+    let along = |from: [f64; 2], to: [f64; 2]| [to[0] - from[0], to[1] - from[1]];
+    let (line, wall, gap) = (along(a, b), along(c, d), along(a, c));
+    let determinant = line[0] * wall[1] - line[1] * wall[0];
+    let on_line = (gap[0] * wall[1] - gap[1] * wall[0]) / determinant;
+    let on_wall = (gap[0] * line[1] - gap[1] * line[0]) / determinant;
+    on_line > 0.0 && on_line < 1.0 && (0.0..=1.0).contains(&on_wall)
+}
+
 impl Keys {
     /// All nodes reach each other with one power.
     pub fn equal(nodes: usize) -> Keys {
@@ -66,6 +83,10 @@ impl Keys {
             positions_m: (0..nodes).map(|node| (node == 0).then_some([0.0, 0.0])).collect(),
             channels: Vec::new(),
             path_loss_exponent: 3.0,
+            breakpoint_m: None,
+            walls: Vec::new(),
+            floors: None,
+            floor_of: vec![0; nodes],
             reference_loss_db: 40.05,
             gain_db: -60.0,
             gains: Vec::new(),
@@ -88,7 +109,7 @@ impl Keys {
         units(self.noise_dbm + 10.0 * (width_mhz / 22.0).log10())
     }
 
-    fn gain_db(&self, a: NodeId, b: NodeId) -> Option<f64> {
+    fn gain_db(&self, a: NodeId, b: NodeId, flaw: Option<Flaw>) -> Option<f64> {
         let is_pair = |c: NodeId, d: NodeId| (a, b) == (c, d) || (b, a) == (c, d);
         if self.hidden.iter().any(|&(c, d)| is_pair(c, d)) {
             return None;
@@ -96,16 +117,35 @@ impl Keys {
         if let Some(&(.., gain)) = self.gains.iter().find(|&&(c, d, _)| is_pair(c, d)) {
             return Some(gain);
         }
-        let (Some(a), Some(b)) = (self.positions_m[a], self.positions_m[b]) else {
+        let (Some(from), Some(to)) = (self.positions_m[a], self.positions_m[b]) else {
             return Some(self.gain_db);
         };
-        let metres = ((a[0] - b[0]).powi(2) + (a[1] - b[1]).powi(2)).sqrt().max(1.0);
-        Some(-self.reference_loss_db - 10.0 * self.path_loss_exponent * metres.log10())
+        let (height_m, floor_db) = self.floors.unwrap_or((0.0, 0.0));
+        let floors = f64::from((self.floor_of[a] - self.floor_of[b]).abs());
+        let up = if flaw == Some(Flaw::FlatHouse) { 0.0 } else { floors * height_m };
+        let metres = ((from[0] - to[0]).powi(2) + (from[1] - to[1]).powi(2) + up.powi(2)).sqrt().max(1.0);
+        let far = 10.0 * self.path_loss_exponent;
+        let by_distance = match self.breakpoint_m {
+            Some(point) if metres <= point && flaw != Some(Flaw::NoBreakpoint) => 20.0 * metres.log10(),
+            Some(point) if flaw != Some(Flaw::NoBreakpoint) => {
+                20.0 * point.log10() + far * (metres / point).log10()
+            }
+            _ => far * metres.log10(),
+        };
+        let by_floors = match floors {
+            0.0 => 0.0,
+            _ if flaw == Some(Flaw::FloorsAdd) => floor_db * floors,
+            _ => floor_db * floors.powf((floors + 2.0) / (floors + 1.0) - 0.46),
+        };
+        let crossed = self.walls.iter().filter(|(one, other, _)| cross(from, to, *one, *other));
+        let by_walls: f64 = crossed.map(|(.., db)| db).sum();
+        let by_walls = if flaw == Some(Flaw::NoWalls) { 0.0 } else { by_walls };
+        Some(-self.reference_loss_db - by_distance - by_floors - by_walls)
     }
 
     /// dBm; none: not at all.
-    pub fn dbm(&self, from: NodeId, to: NodeId) -> Option<f64> {
-        Some(self.own_tx_power_dbm[from].unwrap_or(self.tx_power_dbm) + self.gain_db(from, to)?)
+    pub fn dbm(&self, from: NodeId, to: NodeId, flaw: Option<Flaw>) -> Option<f64> {
+        Some(self.own_tx_power_dbm[from].unwrap_or(self.tx_power_dbm) + self.gain_db(from, to, flaw)?)
     }
 
     /// The power with which a node reaches another.
@@ -119,7 +159,7 @@ impl Keys {
             return 0;
         }
         let floor = if flaw == Some(Flaw::NoFloor) { f64::NEG_INFINITY } else { self.floor_dbm };
-        self.dbm(from, to).filter(|dbm| *dbm >= floor).map_or(0, units)
+        self.dbm(from, to, flaw).filter(|dbm| *dbm >= floor).map_or(0, units)
     }
 
     /// Whether a node receives frames of another, in a mode or else at `rate`, while nobody else is on the air.

@@ -353,7 +353,7 @@ fn keys(sizes: Vec<usize>) -> impl Strategy<Value = Keys> {
     );
     let places = prop_oneof![
         3 => Just(None),
-        1 => (prop::collection::vec(prop::option::weighted(0.9, prop::array::uniform2(-45.0..45.0f64)), nodes), 2.5..4.0f64)
+        1 => (prop::collection::vec(prop::option::weighted(0.9, prop::array::uniform2(-45.0..45.0f64)), nodes), 2.5..4.0f64, house(nodes))
             .prop_map(Some),
     ];
     let of_pairs = (
@@ -375,7 +375,8 @@ fn keys(sizes: Vec<usize>) -> impl Strategy<Value = Keys> {
             };
             let aps = ap_of.iter().copied().collect::<BTreeSet<_>>();
             let place = |ap: NodeId| Some([3.0 + 7.0 * ap as f64, -1.0]);
-            if let Some((places, exponent)) = places {
+            if let Some((places, exponent, house)) = places {
+                (keys.breakpoint_m, keys.walls, keys.floors, keys.floor_of) = house;
                 keys.path_loss_exponent = exponent;
                 keys.positions_m = places;
                 aps.iter().for_each(|&ap| keys.positions_m[ap] = place(ap));
@@ -398,6 +399,22 @@ fn keys(sizes: Vec<usize>) -> impl Strategy<Value = Keys> {
                 }
             }
             keys
+        },
+    )
+}
+
+/// Breakpoint, walls, floors, and the floor of each node.
+type House = (Option<f64>, Vec<([f64; 2], [f64; 2], f64)>, Option<(f64, f64)>, Vec<i32>);
+
+/// Of so many nodes.
+fn house(nodes: usize) -> impl Strategy<Value = House> {
+    let end = || prop::array::uniform2(-45.0..45.0f64);
+    let walls = prop::collection::vec((end(), end(), 0.0..12.0f64), 0..5);
+    let floors = prop::option::of((2.5..6.0f64, 0.0..20.0f64, prop::collection::vec(-1..3i32, nodes)));
+    (prop::option::of(1.0..20.0f64), walls, floors).prop_map(
+        move |(breakpoint_m, walls, floors)| match floors {
+            Some((height_m, loss_db, floor_of)) => (breakpoint_m, walls, Some((height_m, loss_db)), floor_of),
+            None => (breakpoint_m, walls, None, vec![0; nodes]),
         },
     )
 }
