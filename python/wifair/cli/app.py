@@ -12,6 +12,7 @@ from wifair.cli import (
     compare,
     emulate,
     explain,
+    field,
     fit,
     imported,
     lab,
@@ -49,6 +50,7 @@ app.command("advise", cls=Command, epilog=advise.EXAMPLE)(advise.advise)
 app.command("check-prediction", cls=Command, epilog=check_prediction.EXAMPLE)(check_prediction.check_prediction)
 app.command("population", cls=Command, epilog=population.EXAMPLE)(population.population)
 app.command("explain", cls=Command, epilog=explain.EXAMPLE)(explain.explain)
+app.add_typer(field.app, name="field", epilog=field.EXAMPLE)
 app.command("lab", cls=Command, epilog=lab.EXAMPLE)(lab.lab)
 app.command("emulate", cls=Command, epilog=emulate.EXAMPLE)(emulate.emulate)
 app.command("exec", cls=Command, epilog=emulate.EXEC_EXAMPLE)(emulate.enter)

@@ -317,15 +317,18 @@ def _idle(observed: Observed, active: list[str], names: Names) -> list[str]:
 def _settings(title: str, tables: tuple[Table, ...] | list[Table]) -> dict[str, Any]:
     settings: dict[str, Any] = {"title": title}
     for table in tables:
+        inside = settings
         keys: dict[str, Any] = {}
         for path, found in table.keys.items():
             into, (*above, key) = keys, path.split(".")
             for name in above:
                 into = into.setdefault(name, {})
             into[key] = found.value
-        name = table.header.strip("[]")
+        *outer, name = table.header.strip("[]").split(".")
+        for part in outer:
+            inside = inside.setdefault(part, {})
         if table.header.startswith("[["):
-            settings.setdefault(name, []).append(keys)
+            inside.setdefault(name, []).append(keys)
         else:
-            settings[name] = keys
+            inside[name] = keys
     return settings

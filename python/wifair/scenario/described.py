@@ -27,7 +27,11 @@ def _bsss(plan: Plan) -> str:
     if len(names) == 1:
         return ""
     channels = {channel for channel in channels_of(plan).values() if channel is not None}
-    on = f" on {'channel' if len(channels) == 1 else 'channels'} {', '.join(map(str, sorted(channels)))}" if channels else ""
+    on = (
+        f" on {'channel' if len(channels) == 1 else 'channels'} {', '.join(map(str, sorted(channels)))}"
+        if channels
+        else ""
+    )
     return f"{len(names)} BSSs ({', '.join(names[:5])}{', …' if len(names) > 5 else ''}){on}"
 
 

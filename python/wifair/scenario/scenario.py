@@ -13,12 +13,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from wifair import gallery
 from wifair.errors import InputError, ScenarioError
 from wifair.files import read_toml
 from wifair.keys import join, missing_file, nearest, unknown_key
+from wifair.scenario import building
 from wifair.scenario.bsss import Bsss
 from wifair.scenario.components import (
     Node,
@@ -131,15 +132,21 @@ class Scenario(BaseModel):
     stations: list[StationGroup] = []
     flows: Annotated[list[FlowGroup], Field(min_length=1)]
     events: list[Table] = []
+    # With a table `building`: the settings as given, of which the others are drawn.
+    _given: Table | None = PrivateAttr(default=None)
 
     def __init__(self, **settings: Any) -> None:
         from wifair.scheme.python import named
 
         settings = named(settings)
+        given = settings if "building" in settings else None
+        if given is not None:
+            settings = building.expanded(settings)
         try:
             super().__init__(**settings)
         except ValidationError as error:
             raise _scenario_error(error, settings) from None
+        self._given = given
         _ = self.plan_json  # an invalid scenario is rejected here, not at the run
 
     @classmethod
@@ -158,16 +165,32 @@ class Scenario(BaseModel):
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any], overrides: Iterable[tuple[str, Any]] = ()) -> Self:
-        """A scenario from nested tables, with assignments applied first."""
+        """A scenario from nested tables, with assignments applied first.
+
+        Assignments to what a table `building` draws hold over the drawing.
+        """
         from wifair.scheme.python import named
 
         tree = layered(settings, {})
+        later: list[tuple[str, Any]] = []
         for path, value in overrides:
+            is_drawn = "building" in tree and path.startswith(("bss[", "stations[", "flows["))
+            if is_drawn:
+                later.append((path, value))
+            else:
+                assign(tree, path, named(value))
+        if later:
+            tree = building.expanded(tree)
+        for path, value in later:
             assign(tree, path, named(value))
         return cls(**tree)
 
     def settings(self) -> Table:
         """The settings as given, without defaults."""
+        return layered(self._given, {}) if self._given is not None else self.drawn_settings()
+
+    def drawn_settings(self) -> Table:
+        """The settings as given, with what a table `building` draws in its place."""
         return self.model_dump(exclude_unset=True, by_alias=True)
 
     def override(self, settings: Mapping[str, Any]) -> Scenario:
@@ -544,7 +567,9 @@ class _PlanBuilder:
         if head != "neighbours":
             return 0, rest if head == "bss" else plan_key
         index, _, rest = rest.partition(".")
-        own = "bss.name" if rest == "label" else f"bss.{rest}" if rest.partition(".")[0] in ("wire", "channel") else rest
+        own = (
+            "bss.name" if rest == "label" else f"bss.{rest}" if rest.partition(".")[0] in ("wire", "channel") else rest
+        )
         return (int(index) + 1 if index else 0), own
 
     def scenario_key(self, plan_key: str) -> str:

@@ -1,0 +1,202 @@
+"""`wifair field`: the floor plan of a scenario with several BSSs, and who hears whom."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wifair.cli.options import Formats, Json, ScenarioFile, Set, formats
+
+if TYPE_CHECKING:
+    from wifair.floor_plan import FloorPlan
+
+EXAMPLE = "Example: wifair field show neighbours --figure plan.svg"
+EXAMPLE_IMPORT = "Example: wifair field import ap.txt laptop=scan.txt --out results/street.toml"
+
+app = typer.Typer(help="Show who hears whom, and draw the floor plan.", no_args_is_help=True, rich_markup_mode=None)
+
+Figure = Annotated[
+    Path | None, typer.Option(metavar="FIGURE", help="Draw the floor plan in FIGURE.", show_default=False)
+]
+Toml = Annotated[
+    bool, typer.Option("--toml", help="Print the scenario as TOML, with what a table [building] draws in its place.")
+]
+# Access points of others that a line names.
+NAMED = 3
+
+
+@app.command("show", epilog=EXAMPLE)
+def show(
+    scenario: ScenarioFile,
+    figure: Figure = None,
+    format: Formats = "",
+    toml: Toml = False,
+    json: Json = False,
+    set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
+) -> None:
+    """Show the BSSs of a scenario: channels, places, who hears whom.
+
+    Access points hear each other if they detect preambles. A hidden pair are two stations of which one does not sense the other.
+    """
+    from wifair import floor_plan
+    from wifair.analysis import warmup
+    from wifair.cli.output import print_json, print_lines, print_table, say
+    from wifair.cli.tables import columns
+    from wifair.errors import InputError
+    from wifair.results.results import writable_folder
+    from wifair.scenario.overrides import parse_assignments
+    from wifair.scenario.scenario import Scenario
+    from wifair.toml_text import document
+
+    endings = formats(format)
+    loaded = Scenario.from_toml(scenario, parse_assignments(set))
+    if toml:
+        print_lines(document(loaded.drawn_settings()).splitlines())
+        return
+    plan = floor_plan.of_scenario(loaded)
+    drawn: list[Path] = []
+    if figure:
+        if not plan.has_places:
+            raise InputError("--figure: nodes have no positions (position_m), so there is no floor plan to draw.")
+        writable_folder(warmup.figure_paths(figure, endings)[0].parent)
+        drawn = [floor_plan.draw(plan, path) for path in warmup.figure_paths(figure, endings)]
+    if json:
+        print_json(to_dict(plan))
+    else:
+        title = loaded.title or scenario.stem
+        print_table(f"{title}: {summary(plan)}", columns(*table(plan), left=1, prose=(len(table(plan)[0]) - 1,)))
+    for path in drawn:
+        say(f"drawn in {path}")
+
+
+def summary(plan: FloorPlan) -> str:
+    """What the table is about."""
+    bsss, stations = len(plan.channels), len(plan.nodes) - len(plan.channels)
+    limit = plan.preamble_detection_dbm
+    hidden = f"{len(plan.hidden)} hidden pairs of stations"
+    return f"{bsss} BSSs, {stations} stations, {hidden}; access points that each one hears ({limit:g} dBm or more)"
+
+
+def table(plan: FloorPlan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """One row per BSS."""
+    has_channels = any(channel is not None for channel in plan.channels.values())
+    has_floors = any(node.floor for node in plan.nodes)
+    rows = []
+    for ap in plan.access_points:
+        stations = sum(1 for node in plan.nodes if node.bss == ap.bss and not node.is_ap)
+        heard = plan.heard(ap.name)
+        named = ", ".join(f"{name} {dbm:.0f}" for name, dbm in heard[:NAMED])
+        more = f", {len(heard) - NAMED} more" if len(heard) > NAMED else ""
+        place = f"{ap.place_m[0]:g}, {ap.place_m[1]:g}" if ap.place_m else ""
+        rows.append(
+            (
+                ap.bss,
+                *([str(plan.channels[ap.bss])] if has_channels else []),
+                *([str(ap.floor)] if has_floors else []),
+                place,
+                str(stations),
+                str(plan.hidden_of[ap.bss]),
+                str(len(heard)),
+                named + more,
+            )
+        )
+    channel, floor = ["channel"] if has_channels else [], ["floor"] if has_floors else []
+    headings = ("BSS", *channel, *floor, "x, y in m", "stations", "hidden pairs", "hears", "the strongest, dBm")
+    return headings, rows
+
+
+def to_dict(plan: FloorPlan) -> dict[str, Any]:
+    """The floor plan as JSON."""
+    nodes = [
+        {"name": node.name, "bss": node.bss, "is_ap": node.is_ap, "position_m": node.place_m, "floor": node.floor}
+        for node in plan.nodes
+    ]
+    heard = {
+        ap.bss: [{"bss": name, "dbm": round(dbm, 2)} for name, dbm in plan.heard(ap.name)] for ap in plan.access_points
+    }
+    walls = [{"from_m": a, "to_m": b, "loss_db": loss} for a, b, loss in plan.walls]
+    channels = [{"bss": bss, "channel": channel} for bss, channel in plan.channels.items()]
+    hidden = {"hidden_pairs": len(plan.hidden), "hidden_pairs_of": dict(plan.hidden_of)}
+    return {"bsss": channels, "nodes": nodes, "walls": walls, "hears": heard, **hidden}
+
+
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[NODE=]FILE",
+        help="Scans: output of `iw dev DEVICE scan`, Kismet's CSV or netxml, a list of BSSs (CSV). NODE is the own node where it was made: "
+        "`ap`, as by default, or the name of a station.",
+        show_default=False,
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.toml", help="Write the scenario to this file. Without it, print it.", show_default=False
+    ),
+]
+Mine = Annotated[
+    str,
+    typer.Option(
+        metavar="ADDRESS", help="The own BSS; by default the one that a scan marks as associated.", show_default=False
+    ),
+]
+Channel = Annotated[
+    int | None, typer.Option(metavar="NUMBER", help="The own channel, if no file has it.", show_default=False)
+]
+Width = Annotated[
+    int | None, typer.Option("--width", metavar="MHZ", help="The width of the own channel.", show_default=False)
+]
+KeepAddresses = Annotated[
+    bool,
+    typer.Option(
+        "--keep-addresses", help="Write addresses as they are; by default their hashes with a key that is not kept."
+    ),
+]
+
+
+@app.command("import", epilog=EXAMPLE_IMPORT)
+def import_(
+    files: Files,
+    out: Out = None,
+    mine: Mine = "",
+    channel: Channel = None,
+    width: Width = None,
+    keep_addresses: KeepAddresses = False,
+    json: Json = False,
+) -> None:
+    """Make a scenario of the own BSS and those that a scan shows.
+
+    Each value has a comment: read or assumed. BSSs that are out of reach or overlap a channel in part are listed and left out.
+    """
+    from wifair.cli.output import print_json, print_lines, print_table, say
+    from wifair.cli.tables import columns
+    from wifair.errors import InputError
+    from wifair.observed import Names
+    from wifair.observed.written import HEADINGS, summary, text
+    from wifair.surveys import Options, heard_in, neighbourhood
+
+    options = Options(mine=mine, channel=channel, width_mhz=width, names=Names(keep_addresses))
+    title = Path(files[0].rpartition("=")[2]).name.partition(".")[0]
+    made = neighbourhood(heard_in(files), title, options)
+    content = text(made)
+    if out:
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            out.write_text(content, encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"--out {out}: cannot be written: {error.strerror}.") from None
+    rows = summary(made)
+    if json:
+        values = [dict(zip(HEADINGS, row, strict=True)) for row in rows]
+        print_json({"scenario": made.settings(), "values": values, "left_out": list(made.remarks)})
+    elif out:
+        print_table("Where the values are from", columns(HEADINGS, rows, left=2, prose=(3,)), keys=2)
+    else:
+        print_lines(content.splitlines())
+    for remark in made.remarks:
+        say(remark)
+    if out:
+        say(f"the scenario is in {out}; now: wifair field show {out}, wifair run {out}")
