@@ -11,6 +11,7 @@ mod counters;
 mod error;
 mod histogram;
 mod ids;
+mod min_tree;
 mod packet;
 mod rate;
 mod rng;
@@ -22,6 +23,7 @@ pub use counters::Counters;
 pub use error::SpecError;
 pub use histogram::LogHistogram;
 pub use ids::{Ac, ConnectionId, FlowId, StationId};
+pub use min_tree::MinTree;
 pub use packet::{
     Class, DATAGRAM_HEADER_BYTES, DSCP_HIGH_PRIORITY, Ecn, FiveTuple, ICMP, Packet, TCP, TcpFlags, UDP,
 };

@@ -112,14 +112,6 @@ impl Air {
         }
     }
 
-    /// As [`Obss::received_dbm`]; nothing without a field.
-    pub(crate) fn received_dbm(&self) -> Vec<Vec<(usize, f64)>> {
-        match self {
-            Air::One(bss) => bss.received_dbm(),
-            Air::Several(several) => several.obss.received_dbm(),
-        }
-    }
-
     /// Whether two stations are in BSSs of one channel.
     pub(crate) fn share_a_channel(&self, a: StationId, b: StationId) -> bool {
         match self {

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use wifair_core::{SpecError, StationId};
+use wifair_wlan::Obss;
 
 use crate::plan::Plan;
 
@@ -18,10 +19,10 @@ pub fn hidden_pairs(plan: &Plan) -> Result<Value, SpecError> {
     Ok(hidden.map(|(a, b, senses)| json!({"stations": [labels[a], labels[b]], "senses": senses})).collect())
 }
 
-/// The nodes of a field by label, those of the first BSS first and each access point before its stations; and for each the
+/// The nodes of a plan with a field by label, those of the first BSS first and each access point before its stations; and for each the
 /// nodes that receive it, with the power in dBm.
 pub fn received_powers(plan: &Plan) -> Result<Value, SpecError> {
-    let received = plan.air(0)?.received_dbm();
+    let received = Obss::new(&plan.obss_spec(), 0)?.received_dbm();
     let nodes = plan.bsss().flat_map(|bss| {
         let stations = bss.stations.iter().map(|station| station.label.as_str());
         std::iter::once(bss.ap_label).chain(stations)

@@ -24,7 +24,6 @@ mod flow;
 mod hidden;
 mod json;
 mod live;
-mod min_tree;
 mod network;
 mod plan;
 mod reading;

@@ -10,7 +10,7 @@ use changeable::Changes;
 use listeners::Listeners;
 use std::sync::Arc;
 
-use wifair_core::{ConnectionId, Counters, Rate, Rng, SpecError, Time};
+use wifair_core::{ConnectionId, Counters, MinTree, Rate, Rng, SpecError, Time};
 use wifair_queue::{Direction, Ledger};
 use wifair_tcp::{Receiver, Sender};
 use wifair_wlan::{Bss, BssSnapshot, Delivery, FieldUsage, Node, Output};
@@ -22,7 +22,6 @@ use crate::application::{Carried, Transport};
 use crate::connection::{Connection, EndPoint};
 use crate::datagram_session::DatagramSession;
 use crate::flow::{Carries, Flow, Groups, TransferSequence};
-use crate::min_tree::MinTree;
 use crate::plan::{FlowDirection, Neighbour, Plan};
 use crate::tap::Tap;
 use crate::transfer::TransferRecord;

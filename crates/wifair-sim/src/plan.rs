@@ -408,7 +408,7 @@ impl Plan {
     }
 
     /// The BSSs as the engine takes them.
-    fn obss_spec(&self) -> ObssSpec {
+    pub(crate) fn obss_spec(&self) -> ObssSpec {
         let of = |Neighbour { label, channel, ap, stations, .. }: &Neighbour| NeighbourSpec {
             label: label.clone(),
             channel: *channel,

@@ -2,9 +2,8 @@ mod delay;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use wifair_core::{Packet, Rate, Rng, Time, counters};
+use wifair_core::{MinTree, Packet, Rate, Rng, Time, counters};
 
-use crate::min_tree::MinTree;
 use crate::plan::WireSpec;
 use crate::ring::Ring;
 

@@ -9,7 +9,7 @@ mod tests;
 
 use std::ops::{Deref, DerefMut};
 
-use wifair_core::{SpecError, Time};
+use wifair_core::{MinTree, SpecError, Time};
 
 use crate::bss::shared_field::advance;
 use crate::bss::{Bss, Output, accessors, field};
@@ -25,6 +25,8 @@ pub struct Obss {
     firsts: Vec<usize>,
     /// By BSS: the number of its channel.
     channels: Vec<Option<u16>>,
+    /// By BSS: its next deadline.
+    deadlines: MinTree,
     /// Taken while a BSS has it.
     medium: Option<Box<FieldMedium>>,
     now: Time,
@@ -33,6 +35,8 @@ pub struct Obss {
 /// A BSS in its turn: it has the field until this is dropped.
 pub struct BssTurn<'a> {
     bss: &'a mut Bss,
+    number: usize,
+    deadlines: &'a mut MinTree,
     medium: &'a mut Option<Box<FieldMedium>>,
 }
 
@@ -53,6 +57,7 @@ impl DerefMut for BssTurn<'_> {
 impl Drop for BssTurn<'_> {
     fn drop(&mut self) {
         *self.medium = Some(self.bss.share().take());
+        self.deadlines.set(self.number, self.bss.next_event());
     }
 }
 
@@ -76,7 +81,14 @@ impl Obss {
             functions.extend(own);
         }
         let medium = field::build(spec, keys, &bsss, functions)?;
-        let mut obss = Obss { bsss, firsts: vec![], channels: vec![], medium: Some(medium), now: Time::ZERO };
+        let mut obss = Obss {
+            deadlines: MinTree::new(bsss.len()),
+            bsss,
+            firsts: vec![],
+            channels: vec![],
+            medium: Some(medium),
+            now: Time::ZERO,
+        };
         let mut first = 0;
         for (number, (label, own)) in spec.each().enumerate() {
             obss.bsss[number].share().join(number, first);
@@ -96,9 +108,9 @@ impl Obss {
 
     /// Gives the BSS of this number its turn: to pass in packets and changes that come from outside.
     pub fn turn(&mut self, bss: usize) -> BssTurn<'_> {
-        let bss = &mut self.bsss[bss];
+        let (number, bss) = (bss, &mut self.bsss[bss]);
         bss.share().lend(self.medium.take().expect("no other BSS has its turn"));
-        BssTurn { bss, medium: &mut self.medium }
+        BssTurn { bss, number, deadlines: &mut self.deadlines, medium: &mut self.medium }
     }
 
     fn medium(&self) -> &FieldMedium {
@@ -107,8 +119,10 @@ impl Obss {
 
     /// The BSS with the earliest deadline, and that.
     fn next_deadline(&self) -> (Time, usize) {
-        let deadlines = self.bsss.iter().enumerate().map(|(number, bss)| (bss.next_event(), number));
-        deadlines.min().expect("there are BSSs")
+        match self.deadlines.earliest() {
+            Time::MAX => (Time::MAX, 0),
+            earliest => (earliest, self.deadlines.earliest_index()),
+        }
     }
 
     /// When the next event is due; [`Time::MAX`] if none is scheduled.
@@ -134,7 +148,9 @@ impl Obss {
                 true => (number, self.turn(number).meet_deadline(now)),
                 false => {
                     let medium = self.medium.take().expect("no BSS has its turn");
-                    let medium = self.medium.insert(advance(&mut self.bsss, medium, now));
+                    let deadlines = &mut self.deadlines;
+                    let changed = |number: usize, bss: &Bss| deadlines.set(number, bss.next_event());
+                    let medium = self.medium.insert(advance(&mut self.bsss, medium, now, changed));
                     let Some(number) = medium.next_bss() else { continue };
                     (number, self.turn(number).pass_shared_field(now, &mut |bss| began(number, bss)))
                 }

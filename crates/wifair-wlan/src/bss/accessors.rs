@@ -73,11 +73,6 @@ impl Bss {
         self.edca_controller.as_ref().map(EdcaController::cw_min)
     }
 
-    /// In a field: by node, the nodes that receive it, with the power in dBm.
-    pub fn received_dbm(&self) -> Vec<Vec<(usize, f64)>> {
-        self.exchanges.field.as_deref().map(|share| share.field().received_dbm()).unwrap_or_default()
-    }
-
     /// The AP's flow monitor.
     pub fn flows(&self) -> &Flows {
         self.exchanges.nodes.flows()

@@ -17,7 +17,7 @@ impl Bss {
     pub(super) fn advance_field(&mut self, now: Time) {
         if self.share().is_alone() {
             let medium = self.share().take();
-            let medium = advance(std::slice::from_mut(self), medium, now);
+            let medium = advance(std::slice::from_mut(self), medium, now, |_, _| ());
             self.share().lend(medium);
         }
     }
@@ -27,19 +27,28 @@ impl Bss {
     }
 }
 
-/// Lets the field of these BSSs handle what is due at `now`, unless something is left from before.
-pub(crate) fn advance(bsss: &mut [Bss], mut medium: Box<FieldMedium>, now: Time) -> Box<FieldMedium> {
+/// Lets the field of these BSSs handle what is due at `now`, unless something is left from before. Calls `changed` with each
+/// BSS that has changed, and its number.
+pub(crate) fn advance(
+    bsss: &mut [Bss],
+    mut medium: Box<FieldMedium>,
+    now: Time,
+    mut changed: impl FnMut(usize, &Bss),
+) -> Box<FieldMedium> {
     for loser in medium.contend(now) {
-        let bss = &mut bsss[medium.field.bss_of(loser)];
+        let number = medium.field.bss_of(loser);
+        let bss = &mut bsss[number];
         let sender = bss.share().in_bss(loser);
         bss.share().lend(medium);
         bss.act_in_field(|mut field| field.lose_internally(sender, now));
         medium = bss.share().take();
+        changed(number, bss);
     }
-    medium.advance(now, |bss, winner| {
-        let bss = &mut bsss[bss];
+    medium.advance(now, |number, winner| {
+        let bss = &mut bsss[number];
         let sender = bss.share().in_bss(winner);
         let outgoing = bss.act_in_field(|mut field| field.outgoing(sender, false, now));
+        changed(number, bss);
         bss.share().outgoing(outgoing)
     });
     medium

@@ -11,8 +11,10 @@ impl Field {
     /// Handles the ends of frames at `now`, all of them before any node's CCA is judged.
     pub(super) fn end_frames(&mut self, now: Time, events: &mut Vec<FieldEvent>) {
         let mut ended: Vec<(FrameId, FieldFrame)> = Vec::new();
+        self.next_end = Time::MAX;
         for (id, slot) in self.frames.iter_mut().enumerate() {
             ended.extend(slot.take_if(|frame| frame.ends == now).map(|frame| (id, frame)));
+            self.next_end = slot.as_ref().map_or(self.next_end, |frame| frame.ends.min(self.next_end));
         }
         ended.sort_by_key(|(_, frame)| frame.from);
         self.touched.clear();

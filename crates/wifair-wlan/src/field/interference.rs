@@ -3,7 +3,6 @@
 use wifair_core::Time;
 
 use super::frame::{Disturbance, ExchangeStep, FieldFrame, FrameId};
-use super::power::Power;
 use super::{Field, FieldNode};
 use crate::records::FieldUsage;
 
@@ -49,8 +48,8 @@ impl Field {
 
     /// Notes that a frame is disturbed by another, if that reaches its addressee or comes from it.
     fn disturb(&mut self, id: FrameId, by: FrameId) {
-        let (Some(frame), Some(by)) = (self.frames[id], self.frames[by].filter(|_| id != by)) else { return };
-        if by.from != frame.to && self.power(by.from, frame.to) == Power::ZERO {
+        let (Some(frame), Some(by)) = (&self.frames[id], &self.frames[by]) else { return };
+        if by.from == frame.from || (by.from != frame.to && !self.reached.is_by(by.from, frame.to)) {
             return;
         }
         let Disturbance { same_start, by_own } = frame.disturbed;
@@ -58,7 +57,7 @@ impl Field {
             same_start: same_start || by.begins == frame.begins,
             by_own: by_own || self.bss_of[by.from] == self.bss_of[frame.from],
         };
-        self.frames[id] = Some(FieldFrame { disturbed, ..frame });
+        self.frames[id].as_mut().expect("it is on the air").disturbed = disturbed;
     }
 
     /// Counts a frame that has ended, and that its addressee has decoded or not.

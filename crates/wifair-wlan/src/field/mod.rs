@@ -12,9 +12,11 @@ mod interference;
 pub(crate) mod medium;
 mod meter;
 mod node;
+mod nodes;
 mod occupancy;
 mod power;
 mod propagation;
+mod reached;
 mod rules;
 pub(crate) mod share;
 mod spec;
@@ -34,9 +36,11 @@ use frame::{Disturbance, ExchangeStep, FieldFrame};
 pub(crate) use frame::{FieldExchange, Outgoing};
 use meter::FieldMeter;
 use node::FieldNode;
+use nodes::FieldNodes;
 pub(crate) use occupancy::AirOccupancy;
 use power::{Power, SinrThreshold};
 pub use propagation::{FloorsSpec, WallSpec};
+use reached::Reached;
 pub(crate) use rules::FieldRules;
 pub use spec::{EifsAfter, FieldSpec, PairGain};
 pub(crate) use spec::{NodeOfField, Rows};
@@ -63,12 +67,17 @@ pub(crate) struct Field {
     numbering: Numbering,
     phy: BssTiming,
     waits: Vec<Waits>,
-    nodes: Vec<FieldNode>,
+    nodes: FieldNodes,
     /// By transmitter: the nodes that hear it, with the power, in order.
     rows: Rows,
+    reached: Reached,
     /// By node: the number of its BSS.
     bss_of: Vec<usize>,
     frames: Vec<Option<FieldFrame>>,
+    /// When the first of them ends.
+    next_end: Time,
+    /// Nodes that have won access at this instant, in order.
+    winners: Vec<usize>,
     /// By BSS.
     occupancies: Vec<AirOccupancy>,
     meters: Vec<FieldMeter>,
@@ -89,7 +98,7 @@ impl Field {
         bss_of: Vec<usize>,
     ) -> Field {
         let own = |_: &_| FieldNode::new(functions.by_ref().take(numbering.per_node()));
-        let nodes = rows.iter().map(own).collect();
+        let nodes = FieldNodes::new(rows.iter().map(own).collect());
         let waits = mac.waits.clone();
         let bsss = bss_of.last().map_or(0, |last| last + 1);
         Field {
@@ -98,9 +107,12 @@ impl Field {
             phy,
             waits,
             nodes,
+            reached: Reached::new(&rows),
             rows,
             bss_of,
             frames: Vec::new(),
+            next_end: Time::MAX,
+            winners: Vec::new(),
             occupancies: (0..bsss).map(|_| AirOccupancy::default()).collect(),
             meters: (0..bsss).map(|_| FieldMeter::default()).collect(),
             touched: Vec::new(),
@@ -109,14 +121,14 @@ impl Field {
 
     /// When [`Field::advance`] is due; [`Time::MAX`] if nothing is under way.
     pub(crate) fn due(&self) -> Time {
-        let ends = self.frames.iter().flatten().map(|frame| frame.ends);
-        ends.chain(self.nodes.iter().map(|node| node.due(&self.rules))).min().unwrap_or(Time::MAX)
+        self.next_end.min(self.nodes.due())
     }
 
     /// Handles a packet that has arrived at `sender`, which has nothing in service.
     pub(crate) fn arrive(&mut self, sender: EdcafId, now: Time) {
         let (node, function) = self.place(sender);
         self.nodes[node].arrive(function, &self.rules, now);
+        self.nodes.settle(&self.rules);
     }
 
     /// Sets the CW for the next backoff of `sender`: CWmin, or a doubled window.
@@ -133,6 +145,7 @@ impl Field {
     pub(crate) fn go_on(&mut self, sender: EdcafId, more: bool) {
         let rules = self.rules.contention;
         self.backoff_mut(sender).go_on(&rules, more);
+        self.nodes.settle(&self.rules);
     }
 
     /// Lets `sender`, whose exchange has succeeded, continue its TXOP, which began at `txop_began`.
@@ -141,6 +154,7 @@ impl Field {
         let begins = now + self.rules.sifs;
         let (node, _) = self.place(sender);
         self.nodes[node].owes = Some((begins, self.data(&exchange, begins)));
+        self.nodes.settle(&self.rules);
     }
 
     /// Which MPDUs of its PPDU the addressee of `sender` has decoded.
@@ -215,11 +229,12 @@ impl Field {
         outgoing: impl FnMut(usize, EdcafId) -> Outgoing,
         events: &mut Vec<FieldEvent>,
     ) {
-        if self.frames.iter().flatten().any(|frame| frame.ends == now) {
+        if self.next_end == now {
             self.end_frames(now, events);
         } else if !self.time_out(now, events) {
             self.start_frames(now, outgoing, events);
         }
+        self.nodes.settle(&self.rules);
     }
 
     /// `node` answers `frame` by a frame of a kind, a SIFS after its end; whether there is an exchange to answer.
@@ -294,11 +309,11 @@ impl Field {
     /// Handles timeouts; whether there were any.
     fn time_out(&mut self, now: Time, events: &mut Vec<FieldEvent>) -> bool {
         let mut is_any = false;
-        for index in 0..self.nodes.len() {
-            let node = &mut self.nodes[index];
-            if node.times_out_at() != Some(now) {
+        for index in self.nodes.first_due() {
+            if self.nodes[index].times_out_at() != Some(now) {
                 continue;
             }
+            let node = &mut self.nodes[index];
             is_any = true;
             let received = node.locked_to().and_then(|frame| self.frames[frame]);
             if let Some(response) = received.filter(|frame| frame.to == index && frame.is_response()) {

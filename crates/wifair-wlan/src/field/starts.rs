@@ -17,7 +17,11 @@ impl Field {
         events: &mut Vec<FieldEvent>,
     ) {
         let mut started = Vec::new();
-        for index in 0..self.nodes.len() {
+        let mut due = self.nodes.first_due();
+        due.append(&mut self.winners);
+        due.sort_unstable();
+        due.dedup();
+        for index in due {
             let owed = self.nodes[index].owes.take_if(|(at, _)| *at == now).map(|(_, frame)| frame);
             let won = self.nodes[index].has_won.take();
             events.extend(won.map(FieldEvent::Started));
@@ -25,29 +29,43 @@ impl Field {
                 .or_else(|| won.map(|sender| self.win(sender, outgoing(self.bss_of[index], sender), now)));
             started.extend(frame.map(|frame| self.put(frame)));
         }
-        self.touched.clear();
         for &id in &started {
             let frame = self.frames[id].expect("it has just started");
             self.count_frame(frame.from, true, now);
             self.nodes[frame.from].send(id, &self.rules, now);
             self.expect_response(&frame);
-            for &(node, power) in &self.rows[frame.from] {
-                self.nodes[node].add(power);
-                self.touched.push(node);
-            }
+            self.rows[frame.from].iter().for_each(|&(node, power)| self.nodes[node].add(power));
         }
+        self.hear(&started, now);
+        self.note_disturbances(&started, now);
+        self.note_busy_access_points(now);
+    }
+
+    /// After all starts of an instant: each node that they reach locks to the strongest of them if it can, and senses.
+    fn hear(&mut self, started: &[FrameId], now: Time) {
+        self.touched.clear();
+        if let [id] = *started {
+            let frame = self.frames[id].expect("it has just started");
+            for &(node, power) in &self.rows[frame.from] {
+                self.touched.push(node);
+                let node = &mut self.nodes[node];
+                node.detect(id, power, &frame, &self.rules);
+                node.sense(&self.rules, now);
+            }
+            return;
+        }
+        let reached = started.iter().filter_map(|&id| self.frames[id].as_ref());
+        self.touched.extend(reached.flat_map(|frame| &self.rows[frame.from]).map(|&(node, _)| node));
         self.touched.sort_unstable();
         self.touched.dedup();
         for index in 0..self.touched.len() {
             let node = self.touched[index];
-            if let Some((id, power)) = self.strongest(&started, node) {
+            if let Some((id, power)) = self.strongest(started, node) {
                 let frame = self.frames[id].expect("it has just started");
                 self.nodes[node].detect(id, power, &frame, &self.rules);
             }
             self.nodes[node].sense(&self.rules, now);
         }
-        self.note_disturbances(&started, now);
-        self.note_busy_access_points(now);
     }
 
     /// The strongest at `node` of frames that start together.
@@ -62,8 +80,8 @@ impl Field {
 
     /// Whether what is due at `now` are starts: no frame ends, and no wait.
     fn has_starts(&self, now: Time) -> bool {
-        let is_ending = self.frames.iter().flatten().any(|frame| frame.ends == now);
-        !is_ending && !self.nodes.iter().any(|node| node.times_out_at() == Some(now))
+        let times_out = |node: &usize| self.nodes[*node].times_out_at() == Some(now);
+        self.next_end != now && !self.nodes.first_due().iter().any(times_out)
     }
 
     /// Determines who wins access at `now == due()`, if [`Field::advance`] is going to handle starts: of several channel access
@@ -74,7 +92,7 @@ impl Field {
         if !self.has_starts(now) {
             return losers;
         }
-        for index in 0..self.nodes.len() {
+        for index in self.nodes.first_due() {
             if self.nodes[index].owes.as_ref().is_some_and(|(at, _)| *at == now) {
                 continue;
             }
@@ -84,7 +102,9 @@ impl Field {
             let Some((_, winner)) = due.next() else { continue };
             losers.extend(due.map(|(_, loser)| loser));
             self.nodes[index].win(winner, &self.rules, now);
+            self.winners.push(index);
         }
+        self.nodes.settle(&self.rules);
         losers
     }
 
@@ -144,6 +164,7 @@ impl Field {
     }
 
     fn put(&mut self, frame: FieldFrame) -> FrameId {
+        self.next_end = self.next_end.min(frame.ends);
         match self.frames.iter().position(Option::is_none) {
             Some(id) => {
                 self.frames[id] = Some(frame);

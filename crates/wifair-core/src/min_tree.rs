@@ -1,4 +1,4 @@
-use wifair_core::Time;
+use crate::Time;
 
 const FAN: usize = 8;
 
@@ -63,8 +63,23 @@ impl MinTree {
         }
     }
 
+    /// Adds all indexes that hold the earliest instant to `found`, in order; none while all are "never".
+    pub fn earliest_indexes(&self, found: &mut Vec<usize>) {
+        if self.earliest < Time::MAX {
+            self.indexes_below(0, found);
+        }
+    }
+
+    fn indexes_below(&self, node: usize, found: &mut Vec<usize>) {
+        for child in (0..FAN).filter(|&child| self.nodes[node].0[child] == self.earliest) {
+            match node.checked_sub(self.first_leaf) {
+                Some(leaf) => found.push(leaf * FAN + child),
+                None => self.indexes_below(node * FAN + 1 + child, found),
+            }
+        }
+    }
+
     /// The instant at `index`.
-    #[cfg(test)]
     pub fn at(&self, index: usize) -> Time {
         self.nodes[self.first_leaf + index / FAN].0[index % FAN]
     }
@@ -116,6 +131,10 @@ mod tests {
                 prop_assert_eq!(tree.earliest(), earliest);
                 if earliest != Time::MAX {
                     prop_assert_eq!(tree.earliest_index(), plain.iter().position(|&t| t == earliest).unwrap());
+                    let mut found = Vec::new();
+                    tree.earliest_indexes(&mut found);
+                    let expected: Vec<usize> = (0..len).filter(|&index| plain[index] == earliest).collect();
+                    prop_assert_eq!(found, expected);
                 }
                 prop_assert_eq!(tree.at(index % len), time);
             }
