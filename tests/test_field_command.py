@@ -21,7 +21,9 @@ def test_the_plan_says_who_hears_whom() -> None:
     plan = floor_plan.of_scenario(load("neighbours"))
     assert [node.bss for node in plan.access_points] == ["mine", "left", "right"]
     assert [name for name, _ in plan.heard("mine")] == ["left", "right"]
-    assert plan.heard("left") == [("mine", pytest.approx(-56.2, abs=0.1))]
+    [(name, dbm)] = plan.heard("left")
+    assert name == "mine"
+    assert dbm == pytest.approx(-56.2, abs=0.1)
     assert {(a, b) for a, b, _ in plan.links} == {("mine", "left"), ("mine", "right")}
     assert plan.hidden == [("left-laptop", "right-laptop")]
     assert dict(plan.hidden_of) == {"left": 1, "right": 1}
@@ -86,3 +88,20 @@ def test_nodes_without_places_have_no_figure(cli: Cli, tmp_path: Path) -> None:
     assert result.returncode == 2
     assert "no positions" in result.stderr
     assert "1 hidden pair" in cli("field", "show", "hidden").stdout
+
+
+def test_a_report_of_several_bsss_has_the_floor_plan_and_a_row_per_bss(tmp_path: Path) -> None:
+    from wifair.report.parts import Picture, Table
+    from wifair.report.scenario import of_scenario
+
+    source = tmp_path / "row.toml"
+    source.write_text(document({"building": ROW}), encoding="utf-8")
+    row = Scenario.from_toml(source).override({"run.warmup_s": 0.5, "run.duration_s": 1})
+    report = of_scenario("row", source, row, row.run(seeds=2), [])
+    [section] = [section for section in report.sections if section.title == "BSSs"]
+    picture, table = section.parts
+    assert isinstance(picture, Picture)
+    assert picture.data.startswith(b"\x89PNG")
+    assert isinstance(table, Table)
+    assert [cells[0].text for cells in table.rows] == ["mine", "flat-1", "flat-3"]
+    assert [cells[1].text for cells in table.rows] == ["106", "42", "42"]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from wifair.floor_plan import FloorPlan
 
 EXAMPLE = "Example: wifair field show neighbours --figure plan.svg"
-EXAMPLE_IMPORT = "Example: wifair field import ap.txt laptop=scan.txt --out results/street.toml"
+EXAMPLE_IMPORT = "Example: wifair field import laptop=examples/scan.txt --out results/street.toml"
 
 app = typer.Typer(help="Show who hears whom, and draw the floor plan.", no_args_is_help=True, rich_markup_mode=None)
 

@@ -95,7 +95,7 @@ class PaperCell:
 # ten.
 _GALLERYS_S = {FULL: 60.0, QUICK: 20.0}
 # Starting points for new scenarios and the tests of flent, not cases of a network to compare.
-_SKETCHES = ("plain", "hidden", "neighbours", "rrul", "rrul_be", "tcp_8up", "tcp_8down")
+_SKETCHES = ("plain", "hidden", "neighbours", "flats", "rrul", "rrul_be", "tcp_8up", "tcp_8down")
 
 
 @dataclass(frozen=True)

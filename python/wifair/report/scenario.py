@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from wifair.analysis.comparison import Differences, against_first
 from wifair.planned import stations_of
-from wifair.report import measured
+from wifair.report import measured, neighbourhood
 from wifair.report.parts import Code, Facts, Part, Report, Section
 from wifair.report.provenance import again, made_by
 from wifair.scenario.described import scheme_name
@@ -31,7 +31,9 @@ def of_scenario(
     several = f" under {len(schemes)} schemes" if len(schemes) > 1 else ""
     lead = f"{about(scenario)}{several}; {len(results.seeds)} replications, means with 95 % intervals."
     first, *rest = measured.sections(results, tested, against_first(results.cells))
-    sections = [first, Section("Scenario", described(scenario, source)), *rest, again(arguments, results)]
+    around = neighbourhood.of_scenario(scenario, results)
+    bsss = [Section("BSSs", around)] if around else []
+    sections = [first, Section("Scenario", described(scenario, source)), *bsss, *rest, again(arguments, results)]
     return Report(title, lead, sections, made_by(results))
 
 

@@ -217,7 +217,7 @@ def _bss(name: str, heard: Heard, number: int, count: int, names: Names) -> Tabl
 
 
 def _flows(station: str, bss: str, kind: str = "") -> list[Table]:
-    """The traffic of a station: of one's own a film and pages, of a neighbour's what its kind does in the evening."""
+    """The traffic of a station: a film and pages, or what its kind does in the evening at a neighbour."""
     uses = [
         use for each, own in KINDS["evening"] for use in own if each in ((kind,) if kind else ("television", "laptop"))
     ]
