@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, get_args
 
 from wifair.scenario import SECTIONS, BssTable, FlowGroup, Scenario, StationGroup
+from wifair.scenario.building.keys import DEFAULTS, RULES
 from wifair.scenario.components import Node, plan_node, properties, variants
 from wifair.scenario.dialects import DIALECTS
 from wifair.scenario.limits import with_default_limits
@@ -71,9 +72,12 @@ def page() -> str:
     ]
     parts += [
         "## `[[bss]]`",
-        "Several BSSs on one channel ([Neighbours](neighbours.md)), which need the table `[field]`. All have `[phy]`, `[mac]` and `[channel]`. The first "
+        "Several BSSs ([Neighbours](neighbours.md)), which need the table `[field]`. All have `[phy]`, `[mac]` and `[channel]`. The first "
         "is the one that commands change and that stations belong to unless they name another. In `[field]` the name of a BSS is that of its access point.",
         table(_bss()),
+        "## `[building]`",
+        "Draws `[[bss]]`, `[[stations]]`, `[[flows]]` and walls ([Neighbours](neighbours.md#buildings)). Defaults that depend on the model are listed there.",
+        table(_building()),
     ]
     ap = plan_node("bss", "ap")
     port = properties(properties(ap)["port"])
@@ -128,11 +132,35 @@ def _own() -> list[Key]:
 def _bss() -> list[Key]:
     told = {
         "name": "The name of the BSS and of its access point.",
+        "channel": "Number of its channel, of the band and width of `[phy]`. Without the key in any BSS, all are on one channel.",
         "ap": "Keys of `[ap]`, which hold over that table.",
         "wire": "A separate wire, with keys of `[wire]` that hold over that table; `{}` for one like that. Without the key, the BSS shares "
         "the wire of the first.",
     }
-    return [_field(BssTable, name, about, "" if name == "name" else "a table") for name, about in told.items()]
+    allowed = {"channel": "a channel number", "ap": "a table", "wire": "a table"}
+    return [_field(BssTable, name, about, allowed.get(name, "")) for name, about in told.items()]
+
+
+def _building() -> list[Key]:
+    told = {
+        "model": "The kind of building.",
+        "floors": "Number of floors.",
+        "rooms": "Rooms per floor along x and along y, each with a BSS.",
+        "room_m": "Size of a room in metres.",
+        "aps_per_room": "Access points per office along x and along y; of `enterprise`.",
+        "wall_loss_db": "Loss of each wall in dB.",
+        "stations": "Stations per BSS.",
+        "guests": "Stations of the café; of `cafe-below-flats`.",
+        "seed": "Seed of the drawing: places and channels.",
+        "channels": "The channels that BSSs have. Without the key, 42, 106 and 155.",
+        "assign": "Whether each BSS draws a channel, or they take turns.",
+        "own": "Which room is the first BSS, counted floor by floor and row by row. Without the key, the one in the middle, or the café.",
+        "traffic": "What the stations do.",
+        "load": "Factor of the traffic's load.",
+    }
+    return [
+        Key(name, f"`{DEFAULTS[name]}`" if DEFAULTS.get(name) else "–", RULES[name][1], told[name]) for name in RULES
+    ]
 
 
 def _profile() -> Key:
