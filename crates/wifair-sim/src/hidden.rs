@@ -19,8 +19,8 @@ pub fn hidden_pairs(plan: &Plan) -> Result<Value, SpecError> {
     Ok(hidden.map(|(a, b, senses)| json!({"stations": [labels[a], labels[b]], "senses": senses})).collect())
 }
 
-/// The nodes of a plan with a field by label, those of the first BSS first and each access point before its stations; and for each the
-/// nodes that receive it, with the power in dBm.
+/// The nodes of a plan with a field by label, those of the first BSS first and each access point before its stations; and for
+/// each the nodes that receive it, with the power in dBm.
 pub fn received_powers(plan: &Plan) -> Result<Value, SpecError> {
     let received = Obss::new(&plan.obss_spec(), 0)?.received_dbm();
     let nodes = plan.bsss().flat_map(|bss| {

@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::SpecError;
 
-use super::spec::NodeOfField;
 use crate::channel::ChannelSpec;
 use crate::check;
 
@@ -56,8 +55,8 @@ pub(super) struct Propagation<'a> {
 }
 
 impl Propagation<'_> {
-    /// Checks the keys of the field at `path`, and that no node is on a floor where there are none.
-    pub(super) fn check(&self, nodes: &[NodeOfField], path: &str) -> Result<(), SpecError> {
+    /// Checks the keys of the field at `path`.
+    pub(super) fn check(&self, path: &str) -> Result<(), SpecError> {
         if let Some(breakpoint_m) = self.breakpoint_m {
             check::number(path, "breakpoint_m", breakpoint_m, 1.0..=1e6, "m")?;
         }
@@ -78,15 +77,8 @@ impl Propagation<'_> {
             let path = format!("{path}.floors");
             check::number(&path, "height_m", floors.height_m, 0.1..=1e3, "m")?;
             check::number(&path, "loss_db", floors.loss_db, 0.0..=300.0, "dB")?;
-            return Ok(());
         }
-        match nodes.iter().find(|node| node.floor != 0) {
-            Some(node) => {
-                let allowed = "no such key without the table field.floors";
-                Err(SpecError::new(format!("{}.floor", node.key), node.floor, allowed))
-            }
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// The gain between two nodes at these positions, in dB; the same both ways, to the last bit, if nodes come in one order.

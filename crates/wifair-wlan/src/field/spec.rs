@@ -124,7 +124,8 @@ impl FieldSpec {
         check::number(path, "energy_detection_dbm", self.energy_detection_dbm, -160.0..=0.0, "dBm")?;
         let (breakpoint_m, walls, floors) = (self.breakpoint_m, &*self.walls, self.floors.as_ref());
         let propagation = Propagation { channel, breakpoint_m, walls, floors };
-        propagation.check(nodes, path)?;
+        propagation.check(path)?;
+        self.check_floors(nodes)?;
         let explicit = self.explicit(nodes, path)?;
         let mut rows: Rows = vec![Vec::new(); nodes.len()];
         for (from, row) in rows.iter_mut().enumerate() {
@@ -150,6 +151,17 @@ impl FieldSpec {
             }
         }
         Ok(rows)
+    }
+
+    /// Checks that no node is on a floor where there are none.
+    fn check_floors(&self, nodes: &[NodeOfField]) -> Result<(), SpecError> {
+        match nodes.iter().find(|node| node.floor != 0 && self.floors.is_none()) {
+            Some(node) => {
+                let allowed = "no such key without the table field.floors";
+                Err(SpecError::new(format!("{}.floor", node.key), node.floor, allowed))
+            }
+            None => Ok(()),
+        }
     }
 
     /// The gains of pairs that are given one by one; `None` for a hidden pair.
