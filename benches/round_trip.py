@@ -1,6 +1,6 @@
 """The round trip over the gallery: run, capture at the access point's radio, import, run.
 
-    .venv/bin/python benches/round_trip.py [--only TEXT] [--work DIR] [--threads N] [--page docs/import.md]
+    .venv/bin/python benches/round_trip.py [--only EXPRESSION] [--work DIR] [--threads N] [--page docs/import.md]
 
 Each scenario of one BSS that can be captured runs once with a capture of the access point's radio. `import` makes a scenario of the capture, and of what no capture
 shows and an owner knows: the tables `ap`, `mac` and `tcp`, the stations' queues, and the rate of the line. Both scenarios run with the same seeds. Of each flow, the mean
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 import tempfile
 import time
 import tomllib
@@ -172,7 +173,7 @@ def _within(ratios: list[tuple[float, bool] | None]) -> Iterator[str]:
 def main() -> None:
     """Makes the round trip of each scenario, and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="scenarios with this text in their names")
+    parser.add_argument("--only", default="", help="scenarios whose names this regular expression finds")
     parser.add_argument("--work", type=Path, default=Path("results/round-trip"))
     parser.add_argument("--threads", type=int)
     parser.add_argument("--page", type=Path)
@@ -180,12 +181,18 @@ def main() -> None:
     given.work.mkdir(parents=True, exist_ok=True)
     store, rows = Store(given.work / "store"), []
     for name in names():
-        if given.only in name:
+        if re.search(given.only, name):
             began = time.perf_counter()
             rows.append(row(name, given, store))
             print(f"{' | '.join(rows[-1])}; {time.perf_counter() - began:.0f} s", flush=True)
     heads = ("scenario", "flows found", "goodput within 5 %", "worst ratio", "RTT within 10 %", "worst ratio")
-    made = table(heads, rows)
+    flows = [
+        sum(int(row[column].partition(" of ")[at]) for row in rows if " of " in row[column])
+        for column in (2, 4)
+        for at in (0, 2)
+    ]
+    summary = f"Of {flows[1]} flows that were found, {flows[0]} have their goodput, and of {flows[3]} with a round-trip time {flows[2]} have that."
+    made = f"{table(heads, rows)}\n\n{summary}"
     print(made)
     if given.page:
         MARKS.write(given.page, made)
