@@ -9,7 +9,7 @@
 4. The change is made in the network itself, which runs with 24 seeds before and after it.
 
 The prediction holds if the network's gain and the predicted one differ by no more than both 95 % intervals allow together. Finished replications are in the
-store, so that the same command goes on where it was stopped.
+store, so that the same command continues where it was stopped.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ shows and an owner knows: the tables `ap`, `mac` and `tcp`, the stations' queues
 goodput must be the same within 5 %, and the mean of the median round-trip times within 10 %, each with what both 95 % intervals leave open. Flows are told apart by
 station, direction and transport, and several of these by their order.
 
-Imported files and finished replications are kept in DIR, so that the same command goes on where it was stopped.
+Imported files and finished replications are kept in DIR, so that the same command continues where it was stopped.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 # Each run: time for TCP to find its shares, the measurement, and the number of seeds.
 WARMUP_S, DURATION_S, SEEDS = 10.0, 20.0, 10
-# A think time agrees if it differs by at most this share of the cycle. They are corrected so many times, since few documents end in a run. The shortest one, in
-# seconds.
+# A think time agrees if it differs by at most this share of the cycle. Think times are corrected so many times, since few
+# documents end in a run. The shortest one, in seconds.
 CYCLE_TOLERANCE, THINK_CORRECTIONS, LEAST_THINK_S = 0.05, 2, 0.01
 # Scenarios with more stations would take long.
 MOST_STATIONS = 200

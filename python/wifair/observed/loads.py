@@ -27,7 +27,8 @@ LEAST_MBPS = 0.01
 SATURATED = 0.8
 # Share of a link's fair part of the air from which a flow counts as bulk, in a saturated cell and in another one.
 BULK_SHARE = {True: 0.1, False: 0.5}
-# A bulk flow sends full packets alone. From this part of the largest mean size on, packets count as full; handshakes and ends of documents make the mean smaller.
+# A bulk flow sends full packets alone; handshakes and ends of documents make the mean size smaller. From this part of the
+# largest mean size on, packets count as full.
 FULL_SHARE = 0.995
 # Documents of a load that is not bulk: one per so many seconds, with at least so many bytes.
 DOCUMENT_S, LEAST_BYTES = 5.0, 10_000
