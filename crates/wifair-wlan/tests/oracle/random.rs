@@ -161,18 +161,28 @@ fn edca(rules: Rules) -> impl Strategy<Value = Edca> {
 pub fn controlled_scenarios() -> impl Strategy<Value = Scenario> {
     let of_edca = prop_oneof![edca_scenarios().boxed(), modern_scenarios().boxed()];
     let of_edca = of_edca.prop_filter("no EDCA", |scenario| scenario.rules.edca.is_some());
-    let flood = (any::<prop::sample::Index>(), select(vec![40u32, 400, 1500]), 1u64..60);
-    let floods = prop::collection::vec(flood, 0..4);
-    (of_edca, controller(), floods).prop_map(|(mut scenario, controller, floods)| {
+    (of_edca, controller(), floods()).prop_map(|(mut scenario, controller, floods)| {
         controller.control(&mut scenario.rules);
-        for (to, ip_bytes, gap) in floods {
-            let gap = 50 * gap * u64::from(scenario.rules.steps);
-            let pattern = Pattern::Every { first: gap, gap, burst: 2 };
-            let station = to.index(scenario.stations.len());
-            scenario.streams.push(Stream { station, up: false, ip_bytes, category: BEST_EFFORT, pattern });
-        }
+        add_floods(&mut scenario, &floods);
         scenario
     })
+}
+
+/// Packets that the AP sends to a station: which, their bytes, and how often two come, in 50 µs.
+type Flood = (prop::sample::Index, u32, u64);
+
+fn floods() -> impl Strategy<Value = Vec<Flood>> {
+    prop::collection::vec((any::<prop::sample::Index>(), select(vec![40u32, 400, 1500]), 1u64..60), 0..4)
+}
+
+fn add_floods(scenario: &mut Scenario, floods: &[Flood]) {
+    for (to, ip_bytes, gap) in floods {
+        let gap = 50 * gap * u64::from(scenario.rules.steps);
+        let pattern = Pattern::Every { first: gap, gap, burst: 2 };
+        let station = to.index(scenario.stations.len());
+        let flood = Stream { station, up: false, ip_bytes: *ip_bytes, category: BEST_EFFORT, pattern };
+        scenario.streams.push(flood);
+    }
 }
 
 /// A controller of CWmin that may double it so often.

@@ -1,6 +1,8 @@
 //! Random fields of 3 to 8 nodes, with powers around every threshold.
 
-use super::{change, controller, count_from_the_arrival, edca, modern, rules_of, stream, trigger};
+use super::{
+    add_floods, change, controller, count_from_the_arrival, edca, floods, modern, rules_of, stream, trigger,
+};
 use crate::oracle::field::FieldScenario;
 use crate::oracle::field::powers::{Keys, threshold_db};
 use crate::oracle::frame::NodeId;
@@ -28,9 +30,11 @@ pub fn edca_field_scenarios() -> impl Strategy<Value = FieldScenario> {
 pub fn controlled_field_scenarios() -> impl Strategy<Value = FieldScenario> {
     let any = prop_oneof![edca_field_scenarios().boxed(), neighbour_scenarios().boxed()];
     let any = any.prop_filter("no EDCA", |field| field.base.rules.edca.is_some());
-    (any, controller()).prop_map(|(mut field, controller)| {
-        controller.control(&mut field.base.rules);
-        field.neighbours.iter_mut().for_each(|bss| controller.control(&mut bss.rules));
+    (any, controller(), floods()).prop_map(|(mut field, controller, floods)| {
+        for bss in std::iter::once(&mut field.base).chain(&mut field.neighbours) {
+            controller.control(&mut bss.rules);
+            add_floods(bss, &floods);
+        }
         field
     })
 }
