@@ -75,7 +75,7 @@ def summary(plan: FloorPlan) -> str:
     """What the table is about."""
     bsss, stations = len(plan.channels), len(plan.nodes) - len(plan.channels)
     limit = plan.preamble_detection_dbm
-    hidden = f"{len(plan.hidden)} hidden pairs of stations"
+    hidden = "1 hidden pair of stations" if len(plan.hidden) == 1 else f"{len(plan.hidden)} hidden pairs of stations"
     return f"{bsss} BSSs, {stations} stations, {hidden}; access points that each one hears ({limit:g} dBm or more)"
 
 
