@@ -49,5 +49,5 @@ def test_a_limit_outside_the_stations_window_is_refused() -> None:
         ScenarioError, match=r"mac\.edca\.controller\.max_cw_min: 40 is not allowed; allowed here: a power"
     ):
         scenario(controller={"max_cw_min": 40}).run(1)
-    with pytest.raises(ScenarioError, match=r"mac\.edca\.controller\.looks: 0"):
-        scenario(controller={"looks": 0}).run(1)
+    with pytest.raises(ScenarioError, match=r"mac\.edca\.controller\.samples: 0"):
+        scenario(controller={"samples": 0}).run(1)

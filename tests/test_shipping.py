@@ -94,7 +94,7 @@ def test_an_access_changes_its_keys_and_nothing_else() -> None:
                 assert table[parameter] == value
                 table[parameter] = before.get(parameter)
             if access is CONTROLLED:
-                assert edca.pop("controller") == {"interval_tu": 100, "looks": 10, "max_cw_min": None}
+                assert edca.pop("controller") == {"interval_tu": 100, "samples": 10, "max_cw_min": None}
             assert plan == plain
 
 

@@ -108,9 +108,6 @@ impl Sampler {
         self.sample_stations(network, time_s);
         let mut index = 0;
         for (number, bss) in network.bsss().enumerate() {
-            if let Some(cw_min) = bss.controlled_cw_min() {
-                self.push(time_s, "stations_cw_min", self.aps[number].as_str().into(), cw_min.into());
-            }
             for (category, port) in bss.ap_ports() {
                 let ap = &self.aps[number];
                 let entity = match category {
@@ -189,6 +186,11 @@ impl Sampler {
             |(bss, now): (usize, &BssSnapshot)| before.get(bss).map_or(now.clone(), |then| now.since(then));
         let intervals: Vec<BssSnapshot> = after.iter().enumerate().map(since).collect();
         let seconds = intervals[0].elapsed.as_secs_f64();
+        for (number, bss) in intervals.iter().enumerate() {
+            if let Some(cw_min) = bss.controlled_cw_min {
+                self.push(time_s, "stations_cw_min", self.aps[number].as_str().into(), cw_min.into());
+            }
+        }
         let usages = intervals.iter().flat_map(|bss| &bss.stations).enumerate();
         for (index, StationUsage { up, down }) in usages {
             for (metric, value) in [

@@ -10,6 +10,7 @@ pub(crate) mod accessors;
 pub(crate) mod air;
 mod build;
 mod change;
+mod controlled;
 mod exchanges;
 pub(crate) mod field;
 mod frames;
@@ -259,7 +260,11 @@ impl Bss {
                 let next = self.exchanges.medium.reach_target(now);
                 self.exchanges.nodes.deadlines.set_beacon(next, now);
             }
-            Due::Look => self.look(now),
+            Due::ControllerSample => {
+                let airtime = self.snapshot(now).airtime_by_direction();
+                let controller = self.edca_controller.as_mut().expect("a controller takes samples");
+                controlled::sample(controller, &mut self.exchanges, airtime, now);
+            }
             Due::Reorder => self.exchanges.nodes.expire_reordering(now),
             Due::MpduEnd => self.exchanges.receive_mpdu(now),
             Due::Tick(port) => {

@@ -31,8 +31,8 @@ pub(crate) enum Due {
     Released,
     /// A target time of beacons has come.
     Beacon,
-    /// The controller of EDCA parameters looks.
-    Look,
+    /// The controller of CWmin takes a sample.
+    ControllerSample,
     /// A reorder timeout expires.
     Reorder,
     /// An MPDU ends that is received on its own.
@@ -73,8 +73,8 @@ pub(crate) struct Deadlines {
     next_mpdu_end: Time,
     /// Next target time of beacons.
     next_beacon: Time,
-    /// Next look of the controller of EDCA parameters.
-    next_look: Time,
+    /// Next sample of the controller of CWmin.
+    next_sample: Time,
 }
 
 impl Deadlines {
@@ -91,7 +91,7 @@ impl Deadlines {
             next_reorder: Time::MAX,
             next_mpdu_end: Time::MAX,
             next_beacon: Time::MAX,
-            next_look: Time::MAX,
+            next_sample: Time::MAX,
         }
     }
 
@@ -200,15 +200,16 @@ impl Deadlines {
         self.review(now);
     }
 
-    /// Sets the next look of the controller of EDCA parameters.
-    pub(crate) fn set_look(&mut self, at: Time, now: Time) {
-        self.next_look = at;
+    /// Sets the next sample of the controller of CWmin.
+    pub(crate) fn set_sample(&mut self, at: Time, now: Time) {
+        self.next_sample = at;
         self.review(now);
     }
 
-    /// Takes the event due at `now == next()`: first outputs, then target times, looks, reorder timeouts, ticks, failures, ends
-    /// of MPDUs. A tick remains until its port sets another, a reorder timeout until [`Deadlines::set_reordering`], a target time
-    /// until [`Deadlines::set_beacon`], a look until [`Deadlines::set_look`], the end of an MPDU until [`Deadlines::set_mpdu_end`].
+    /// Takes the event due at `now == next()`: first outputs, then target times, samples of the controller, reorder timeouts,
+    /// ticks, failures, ends of MPDUs. A tick remains until its port sets another, a reorder timeout until
+    /// [`Deadlines::set_reordering`], a target time until [`Deadlines::set_beacon`], a sample until [`Deadlines::set_sample`],
+    /// the end of an MPDU until [`Deadlines::set_mpdu_end`].
     pub(crate) fn take(&mut self, now: Time) -> Due {
         let due = if let Some(change) = self.rate_changes.pop_front() {
             Due::LinkRate(change)
@@ -221,8 +222,8 @@ impl Deadlines {
             Due::Released
         } else if now == self.next_beacon {
             Due::Beacon
-        } else if now == self.next_look {
-            Due::Look
+        } else if now == self.next_sample {
+            Due::ControllerSample
         } else if now == self.next_reorder {
             Due::Reorder
         } else if now == self.next_tick {
@@ -245,7 +246,7 @@ impl Deadlines {
         let is_empty = self.rate_changes.is_empty() && self.notices.is_empty() && !self.has_released;
         let untold = if is_empty { Time::MAX } else { now };
         let of_receivers = self.next_reorder.min(self.next_mpdu_end);
-        let of_ap = self.next_beacon.min(self.next_look);
+        let of_ap = self.next_beacon.min(self.next_sample);
         self.next = self.next_failure.min(self.next_tick).min(of_receivers).min(of_ap).min(untold);
     }
 }

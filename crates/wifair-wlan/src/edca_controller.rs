@@ -1,16 +1,17 @@
 //! The access point's controller of CWmin at the stations (`docs/medium.md`, section 10).
 //!
-//! Source: none; a rule of this project, made of what an access point can do: 802.11-2020, 9.4.2.28 lets it announce other EDCA
-//! parameters at any beacon, and it knows its queues and the airtime of each direction.
+//! Source: none; a rule of this project, made of what an access point can do: 802.11-2020, 9.4.2.28 lets it announce other
+//! EDCA parameters at any beacon, and it knows its queues and the airtime of each direction.
 //!
 //! Idea: under EDCA every station wins the medium as often as the access point, which serves all of them. So where the access
-//! point has packets waiting all the time, and stations together use more air than it does, CWmin of best effort at the stations
-//! doubles, step by step; where that is over, it halves again.
+//! point has packets waiting all the time, and stations together use more air than it does, CWmin of best effort at the
+//! stations doubles, step by step; where that is over, it halves again.
 //!
 //! Interpretations:
 //! - Airtime, and not the number of flows: that is what `station dump` shows (transmit and receive duration).
-//! - Down only when stations use less than half of what the access point uses: between the two it stays, so it does not oscillate.
-//! - Nine tenths of ten looks: an access point whose queue is often empty has what it wants.
+//! - Down only when stations use less than half of what the access point uses: between the two it stays, so it does not
+//!   oscillate.
+//! - Nine of ten samples: an access point whose queue is often empty has what it wants.
 //!
 //! Deviations: stations are told at once and without loss; a beacon may be missed.
 
@@ -22,42 +23,36 @@ use crate::beacons::TU;
 use crate::check;
 use crate::contention::Access;
 use crate::phy::timing::contention_window;
+use crate::records::AirtimeByDirection;
 
 /// Parameters of the controller of CWmin for best effort at the stations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EdcaControllerSpec {
-    /// Time between two looks at the AP's queue, in TU of 1,024 µs.
+    /// Time between two samples of the AP's queue, in TU of 1,024 µs.
     pub interval_tu: u32,
-    /// Looks to a decision.
-    pub looks: u32,
+    /// Samples to a decision.
+    pub samples: u32,
     /// The largest CWmin in slots, a power of two minus one from the stations' CWmin to their CWmax.
     pub max_cw_min: u16,
 }
 
 impl Default for EdcaControllerSpec {
     fn default() -> EdcaControllerSpec {
-        EdcaControllerSpec { interval_tu: 100, looks: 10, max_cw_min: 63 }
+        EdcaControllerSpec { interval_tu: 100, samples: 10, max_cw_min: 63 }
     }
-}
-
-/// Airtime of frames from the stations, and of frames to them.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct AirtimeByDirection {
-    pub up: Time,
-    pub down: Time,
 }
 
 /// See the module documentation.
 #[derive(Debug)]
 pub(crate) struct EdcaController {
     interval: Time,
-    looks_to_decision: u32,
+    samples_to_decision: u32,
     least: u16,
     most: u16,
     cw_min: u16,
     /// Since the last decision; and of these, those at which packets were held.
-    looks: u32,
+    samples: u32,
     held: u32,
     /// As of the last decision.
     before: AirtimeByDirection,
@@ -72,7 +67,7 @@ impl EdcaController {
     ) -> Result<EdcaController, SpecError> {
         let interval_tu =
             check::integer(path, "interval_tu", spec.interval_tu, 1..=65_535, "TU of 1,024 µs")?;
-        let looks_to_decision = check::integer(path, "looks", spec.looks, 1..=1_000, "looks")?;
+        let samples_to_decision = check::integer(path, "samples", spec.samples, 1..=1_000, "samples")?;
         let most = contention_window(path, "max_cw_min", spec.max_cw_min, access.cw_min)?;
         if most > access.cw_max {
             let allowed = format!("at most {}, CWmax of best effort at the stations", access.cw_max);
@@ -80,17 +75,17 @@ impl EdcaController {
         }
         Ok(EdcaController {
             interval: TU * interval_tu.into(),
-            looks_to_decision,
+            samples_to_decision,
             least: access.cw_min,
             most,
             cw_min: access.cw_min,
-            looks: 0,
+            samples: 0,
             held: 0,
             before: AirtimeByDirection::default(),
         })
     }
 
-    /// Time between two looks.
+    /// Time between two samples.
     pub(crate) fn interval(&self) -> Time {
         self.interval
     }
@@ -100,19 +95,18 @@ impl EdcaController {
         self.cw_min
     }
 
-    /// Looks: the AP's port `holds` packets of best effort, or none. `airtime`, since the start, is asked for if the look
-    /// decides. Returns the new CWmin if there is one.
-    pub(crate) fn look(&mut self, holds: bool, airtime: impl FnOnce() -> AirtimeByDirection) -> Option<u16> {
-        self.looks += 1;
+    /// Takes a sample: the AP's port `holds` packets of best effort, or none; `total` is the airtime since the start. Returns
+    /// the new CWmin if there is one.
+    pub(crate) fn sample(&mut self, holds: bool, total: AirtimeByDirection) -> Option<u16> {
+        self.samples += 1;
         self.held += u32::from(holds);
-        if self.looks < self.looks_to_decision {
+        if self.samples < self.samples_to_decision {
             return None;
         }
-        let total = airtime();
         let before = std::mem::replace(&mut self.before, total);
         let (up, down) = (total.up - before.up, total.down - before.down);
-        let is_held_back = 10 * self.held >= 9 * self.looks;
-        (self.looks, self.held) = (0, 0);
+        let is_held_back = 10 * self.held >= 9 * self.samples;
+        (self.samples, self.held) = (0, 0);
         let cw_min = if is_held_back && up > down {
             (2 * self.cw_min + 1).min(self.most)
         } else if !is_held_back || up * 2 < down {
@@ -131,12 +125,12 @@ mod tests {
 
     const ACCESS: Access = Access { cw_min: 15, cw_max: 1_023, aifs: Time::ZERO };
 
-    fn controller(looks: u32, max_cw_min: u16) -> EdcaController {
-        let keys = EdcaControllerSpec { interval_tu: 100, looks, max_cw_min };
+    fn controller(samples: u32, max_cw_min: u16) -> EdcaController {
+        let keys = EdcaControllerSpec { interval_tu: 100, samples, max_cw_min };
         EdcaController::new(&keys, ACCESS, "mac.edca.controller").unwrap()
     }
 
-    /// Makes decisions from shares of one interval, in percent: packets held at so many looks of ten, up, down. Returns CWmin
+    /// Makes decisions from shares of one interval, in percent: packets held at so many samples of ten, up, down. Returns CWmin
     /// after each.
     fn decide(controller: &mut EdcaController, intervals: &[(u32, u64, u64)]) -> Vec<u16> {
         let mut total = controller.before;
@@ -144,9 +138,9 @@ mod tests {
         for &(held, up, down) in intervals {
             total.up += Time::from_ms(up);
             total.down += Time::from_ms(down);
-            for look in 0..10 {
-                let news = controller.look(look < held, || total);
-                assert!(news.is_none_or(|cw_min| look == 9 && cw_min == controller.cw_min()));
+            for sample in 0..10 {
+                let news = controller.sample(sample < held, total);
+                assert!(news.is_none_or(|cw_min| sample == 9 && cw_min == controller.cw_min()));
             }
             after.push(controller.cw_min());
         }

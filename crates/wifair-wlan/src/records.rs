@@ -144,9 +144,26 @@ pub struct BssSnapshot {
     pub channel_time: Option<ChannelTimes>,
     /// Time without a transmission or exchange: IFS, timeouts, backoff, nothing to send.
     pub idle: Time,
+    /// CWmin of best effort at the stations at the instant, if the AP controls it.
+    pub controlled_cw_min: Option<u16>,
+}
+
+/// Airtime of frames from the stations, and of frames to them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AirtimeByDirection {
+    pub up: Time,
+    pub down: Time,
 }
 
 impl BssSnapshot {
+    /// The airtime of all stations.
+    pub(crate) fn airtime_by_direction(&self) -> AirtimeByDirection {
+        self.stations.iter().fold(AirtimeByDirection::default(), |sum, station| AirtimeByDirection {
+            up: sum.up + station.up.airtime,
+            down: sum.down + station.down.airtime,
+        })
+    }
+
     /// Returns the difference from `earlier`, a snapshot of the same BSS.
     pub fn since(&self, earlier: &BssSnapshot) -> BssSnapshot {
         let pairs = self.stations.iter().zip(&earlier.stations);
@@ -160,6 +177,7 @@ impl BssSnapshot {
             beacons: self.beacons.since(&earlier.beacons),
             channel_time: self.channel_time.zip(earlier.channel_time).map(|(now, then)| now.since(&then)),
             idle: self.idle - earlier.idle,
+            controlled_cw_min: self.controlled_cw_min,
         }
     }
 }

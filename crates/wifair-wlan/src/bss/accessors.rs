@@ -68,11 +68,6 @@ impl Bss {
         self.exchanges.field.as_deref().is_none_or(|share| share.senses(from.index(), to.index()))
     }
 
-    /// CWmin of best effort at the stations, if a controller changes it.
-    pub fn controlled_cw_min(&self) -> Option<u16> {
-        self.edca_controller.as_ref().map(EdcaController::cw_min)
-    }
-
     /// The AP's flow monitor.
     pub fn flows(&self) -> &Flows {
         self.exchanges.nodes.flows()
@@ -131,5 +126,6 @@ pub(crate) fn snapshot(bss: &Bss, field: Option<&Field>, now: Time) -> BssSnapsh
         beacons,
         channel_time: bss.exchanges.meter.as_ref().map(Meter::channel_times),
         idle: now - occupied,
+        controlled_cw_min: bss.edca_controller.as_ref().map(EdcaController::cw_min),
     }
 }

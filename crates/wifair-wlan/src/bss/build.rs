@@ -4,7 +4,7 @@ use wifair_core::{Ac, Packet, Rng, SpecError, StationId, Time};
 use wifair_queue::{Direction, TxQueue, TxQueueSpec};
 
 use super::exchanges::Exchanges;
-use super::{Bss, field};
+use super::{Bss, controlled, field};
 use crate::access_point::{LinkTable, Views};
 use crate::aggregation::Aggregation;
 use crate::beacons::{Beacons, BeaconsSpec};
@@ -203,7 +203,9 @@ impl Bss {
         bss.exchanges.follow_queue_sizes();
         bss.exchanges.nodes.deadlines.set_beacon(first_beacon, Time::ZERO);
         bss.exchanges.nodes.ask_ticks();
-        bss.set_next_look(Time::ZERO);
+        if let Some(controller) = &bss.edca_controller {
+            controlled::schedule(controller, &mut bss.exchanges, Time::ZERO);
+        }
         Ok((bss, functions))
     }
 }

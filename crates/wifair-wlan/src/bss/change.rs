@@ -1,11 +1,10 @@
 //! Changes of a running BSS: by the scenario, or by rate adaptation.
 
-use wifair_core::{Ac, Rng, SpecError, StationId, Time};
+use wifair_core::{Rng, SpecError, StationId, Time};
 
 use super::build::RATE_PURPOSES;
 use super::{Bss, field};
 use crate::channel::{Channel, ChannelRecipe};
-use crate::edca_controller::AirtimeByDirection;
 use crate::node::{LinkId, Node};
 use crate::rate::Start;
 use crate::spec::{DOWN_KEYS, StationChange, UP_KEYS};
@@ -74,35 +73,6 @@ impl Bss {
     /// Whether a limit controller controls the limit that [`Bss::set_ap_limit`] would set.
     pub fn ap_limit_is_controlled(&self) -> bool {
         self.exchanges.nodes.ap_limit_is_controlled()
-    }
-
-    /// Schedules the next look of the controller of CWmin, if there is one.
-    pub(super) fn set_next_look(&mut self, now: Time) {
-        if let Some(controller) = &self.edca_controller {
-            self.exchanges.nodes.deadlines.set_look(now + controller.interval(), now);
-        }
-    }
-
-    /// Lets the controller of CWmin look, and tells the stations what it has decided.
-    pub(super) fn look(&mut self, now: Time) {
-        let Some(mut controller) = self.edca_controller.take() else { return };
-        let holds = self.exchanges.nodes.usual_port(Node::Ap).queued(Ac::BestEffort).packets > 0;
-        if let Some(cw_min) = controller.look(holds, || self.airtime_by_direction(now)) {
-            self.exchanges.announced_cw_min = Some(cw_min);
-            if self.exchanges.field.is_some() {
-                self.exchanges.adopt_cw_min();
-            }
-        }
-        self.edca_controller = Some(controller);
-        self.set_next_look(now);
-    }
-
-    fn airtime_by_direction(&self, now: Time) -> AirtimeByDirection {
-        let stations = self.snapshot(now).stations;
-        stations.iter().fold(AirtimeByDirection::default(), |sum, station| AirtimeByDirection {
-            up: sum.up + station.up.airtime,
-            down: sum.down + station.down.airtime,
-        })
     }
 
     /// Applies a change to the channel. The channel is created when errors first become possible.

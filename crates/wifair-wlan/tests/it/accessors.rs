@@ -132,12 +132,13 @@ fn snapshot(scale: u64) -> BssSnapshot {
             believed: ChannelTime { up: time(8), down: time(9) },
         }),
         idle: time(10),
+        controlled_cw_min: Some(scale as u16),
     }
 }
 
 #[test]
 fn a_measurement_is_the_difference_of_every_counter() {
-    let expected = BssSnapshot { at: Time::from_ns(12), ..snapshot(7) };
+    let expected = BssSnapshot { at: Time::from_ns(12), controlled_cw_min: Some(12), ..snapshot(7) };
     assert_eq!(snapshot(12).since(&snapshot(5)), expected);
 }
 

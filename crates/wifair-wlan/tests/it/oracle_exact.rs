@@ -35,12 +35,12 @@ fn compare(scenario: &Scenario) -> Result<Record, String> {
     let engine_half_way = ignoring_the_future(engine.record(half_way.end), half_way);
     engine.run_until(whole.end);
     let mut engine_whole = engine.record(whole.end);
-    // With beacons something may be on the air, and a controller goes on looking.
-    let goes_on = scenario.rules.beacons.is_some() || scenario.rules.controller().is_some();
-    if !oracle.at_rest || goes_on {
+    // With beacons something may be on the air, and a controller always has a next sample.
+    let never_rests = scenario.rules.beacons.is_some() || scenario.rules.controller().is_some();
+    if !oracle.at_rest || never_rests {
         engine_whole = ignoring_the_future(engine_whole, whole);
     }
-    let at_rest = if goes_on { oracle.at_rest } else { engine.is_at_rest() };
+    let at_rest = if never_rests { oracle.at_rest } else { engine.is_at_rest() };
     agree(oracle, cell::Run { half_way: engine_half_way, whole: engine_whole, at_rest })
 }
 

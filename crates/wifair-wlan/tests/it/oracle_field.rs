@@ -30,9 +30,9 @@ fn compare(scenario: &FieldScenario) -> Result<Vec<Record>, String> {
     let half_way = engine.records(oracle[0].half_way.end);
     engine.run_until(oracle[0].whole.end);
     let whole = engine.records(oracle[0].whole.end);
-    // A controller goes on looking.
-    let goes_on = scenario.base.rules.controller().is_some();
-    let at_rest = if goes_on { oracle[0].at_rest } else { engine.is_at_rest() };
+    // A controller always has a next sample.
+    let never_rests = scenario.base.rules.controller().is_some();
+    let at_rest = if never_rests { oracle[0].at_rest } else { engine.is_at_rest() };
     let mut records = Vec::new();
     for (((mut oracle, bss), half_way), whole) in
         oracle.drain(..).zip(scenario.bsss()).zip(half_way).zip(whole)

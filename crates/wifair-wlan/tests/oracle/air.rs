@@ -94,7 +94,7 @@ impl Air for Medium {
             self.cell.nodes[0].reach_target();
             self.target = self.cell.rules.beacon_interval().map(|interval| self.cell.now + interval);
         }
-        self.cell.look();
+        self.cell.sample();
         if self.cell.rules.has(Flaw::AdoptedAtOnce) {
             self.cell.adopt(false);
         }
@@ -152,7 +152,7 @@ impl Medium {
         let next = ends
             .chain(self.cell.traffic.next_time())
             .chain(self.target)
-            .chain(self.cell.next_look())
+            .chain(self.cell.next_sample())
             .fold(until, u64::min);
         let mut steps = u32::try_from(next.saturating_sub(self.cell.now)).unwrap_or(u32::MAX);
         for node in &self.cell.nodes {

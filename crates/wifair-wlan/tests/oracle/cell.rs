@@ -36,9 +36,9 @@ pub struct Cell {
     dropped: BTreeSet<u32>,
     pub now: u64,
     pub record: Record,
-    /// When the controller of CWmin looks next.
-    next_look: Option<u64>,
-    looks: Looks,
+    /// When the controller of CWmin takes its next sample.
+    next_sample: Option<u64>,
+    samples: Samples,
     /// CWmin as the controller has decided.
     cw_min: Option<u32>,
     /// The same, until the stations have it.
@@ -49,7 +49,7 @@ pub struct Cell {
 
 /// What the controller of CWmin knows, since its last decision.
 #[derive(Default)]
-struct Looks {
+struct Samples {
     count: u32,
     held: u32,
     /// The airtime of frames from stations, and to stations, at that decision.
@@ -135,8 +135,8 @@ impl Cell {
             policed: [0; 4],
             dropped: BTreeSet::new(),
             now: 0,
-            next_look: rules.controller().map(|(_, interval)| interval),
-            looks: Looks::default(),
+            next_sample: rules.controller().map(|(_, interval)| interval),
+            samples: Samples::default(),
             cw_min: None,
             announced: None,
             record: Record { airtime, ..Record::default() },
@@ -215,25 +215,25 @@ impl Cell {
         }
     }
 
-    /// When the controller of CWmin looks next.
-    pub fn next_look(&self) -> Option<u64> {
-        self.next_look
+    /// When the controller of CWmin takes its next sample.
+    pub fn next_sample(&self) -> Option<u64> {
+        self.next_sample
     }
 
-    /// Section 10: the controller of CWmin looks, if it is time.
-    pub fn look(&mut self) {
+    /// Section 10: the controller of CWmin takes a sample, if it is time.
+    pub fn sample(&mut self) {
         let Some((controller, interval)) = self.rules.controller() else { return };
-        if self.next_look != Some(self.now) {
+        if self.next_sample != Some(self.now) {
             return;
         }
-        self.next_look = Some(self.now + interval);
+        self.next_sample = Some(self.now + interval);
         let ap = &self.nodes[0].contenders[BEST_EFFORT];
         let taken = if self.rules.has(Flaw::TakenIsHeld) { ap.taken() } else { 0 };
-        self.looks.count += 1;
+        self.samples.count += 1;
         if ap.queue.len() + taken > 0 {
-            self.looks.held += 1;
+            self.samples.held += 1;
         }
-        if self.looks.count == controller.looks {
+        if self.samples.count == controller.samples {
             self.decide(controller.max_cw_min);
         }
     }
@@ -241,9 +241,9 @@ impl Cell {
     fn decide(&mut self, most: u32) {
         let Airtime { up, down, .. } = &self.record.airtime;
         let total: (u64, u64) = (up.iter().sum(), down.iter().sum());
-        let Looks { count, held, before } = std::mem::take(&mut self.looks);
+        let Samples { count, held, before } = std::mem::take(&mut self.samples);
         if !self.rules.has(Flaw::AirtimeOfAll) {
-            self.looks.before = total;
+            self.samples.before = total;
         }
         let (up, down) = (total.0 - before.0, total.1 - before.1);
         let at_start = self.rules.categories(1)[BEST_EFFORT].cw_min;

@@ -189,16 +189,16 @@ fn add_floods(scenario: &mut Scenario, floods: &[Flood]) {
 #[derive(Clone, Copy, Debug)]
 struct Drawn {
     interval_tu: u32,
-    looks: u32,
+    samples: u32,
     doublings: u32,
 }
 
 fn controller() -> impl Strategy<Value = Drawn> {
     let interval_tu = prop_oneof![4 => Just(1u32), 1 => 2u32..4];
-    let looks = prop_oneof![3 => 1u32..4, 1 => 4u32..20];
-    (interval_tu, looks, 0u32..6).prop_map(|(interval_tu, looks, doublings)| Drawn {
+    let samples = prop_oneof![3 => 1u32..4, 1 => 4u32..20];
+    (interval_tu, samples, 0u32..6).prop_map(|(interval_tu, samples, doublings)| Drawn {
         interval_tu,
-        looks,
+        samples,
         doublings,
     })
 }
@@ -209,7 +209,8 @@ impl Drawn {
         let edca = rules.edca.as_mut().expect("rules with EDCA");
         let Category { cw_min, cw_max, .. } = edca.stations[BEST_EFFORT];
         let max_cw_min = cw_max.min(((cw_min + 1) << self.doublings) - 1);
-        edca.controller = Some(Controller { interval_tu: self.interval_tu, looks: self.looks, max_cw_min });
+        edca.controller =
+            Some(Controller { interval_tu: self.interval_tu, samples: self.samples, max_cw_min });
     }
 }
 

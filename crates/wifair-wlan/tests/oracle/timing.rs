@@ -251,7 +251,7 @@ pub struct Edca {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Controller {
     pub interval_tu: u32,
-    pub looks: u32,
+    pub samples: u32,
     pub max_cw_min: u32,
 }
 
@@ -446,7 +446,7 @@ impl Rules {
         self.beacons.map(|beacons| tu * u64::from(beacons.interval_tu))
     }
 
-    /// The controller of CWmin, if there is one, and the time between its looks.
+    /// The controller of CWmin, if there is one, and the time between its samples.
     pub fn controller(&self) -> Option<(Controller, u64)> {
         let tu = u64::from(1_024 * self.steps);
         let controller = self.edca?.controller?;

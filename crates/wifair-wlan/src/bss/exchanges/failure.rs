@@ -1,14 +1,15 @@
 //! Uncommon cases: several senders start together, an exchange fails, a frame is given up (`docs/medium.md`, sections 3, 4, 10
 //! and 11).
 
-use wifair_core::{Ac, StationId, Time};
+use wifair_core::Time;
 
 use super::field::InField;
 use super::tries;
 use super::{Event, Exchanges};
 use crate::aggregation::Occasion;
+use crate::bss::controlled;
 use crate::exchange::{Captured, Collider, OngoingExchange, Phase, ReceptionOutcome};
-use crate::node::{EdcafId, LinkId, Node, Numbering};
+use crate::node::{EdcafId, LinkId};
 use crate::ppdu::Ppdu;
 
 impl Exchanges {
@@ -22,7 +23,7 @@ impl Exchanges {
             for sender in self.medium.collide_internally(with_beacon) {
                 self.lose_internally(sender, now);
             }
-            self.adopt_cw_min();
+            controlled::adopt(self);
         }
         match self.medium.transmitters() {
             [] => self.medium.send_beacon(false, now),
@@ -30,18 +31,6 @@ impl Exchanges {
             _ => self.start_collision(with_beacon, now),
         }
         None
-    }
-
-    /// Lets best effort at the stations have the CWmin that the AP has announced, if there is a new one.
-    pub(in crate::bss) fn adopt_cw_min(&mut self) {
-        let Some(cw_min) = self.announced_cw_min.take() else { return };
-        for station in 0..self.links.len() / 2 {
-            let sender = Numbering::EDCA.edcaf(Node::Station(StationId(station as u16)), Ac::BestEffort);
-            match self.field.as_deref_mut() {
-                Some(share) => share.set_cw_min(sender, cw_min),
-                None => self.medium.set_cw_min(sender, cw_min),
-            }
-        }
     }
 
     /// Lets a channel access function take packets ahead of access; if it was free, it contends now. Where it does not take any

@@ -316,7 +316,7 @@ fn edca(edca: &timing::Edca, rules: &Rules) -> EdcaSpec {
         internal_collision_retry: edca.internal_collision_retry,
         controller: edca.controller.map(|c| EdcaControllerSpec {
             interval_tu: c.interval_tu,
-            looks: c.looks,
+            samples: c.samples,
             max_cw_min: c.max_cw_min as u16,
         }),
         ..EdcaSpec::default()

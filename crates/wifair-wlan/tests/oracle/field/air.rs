@@ -123,7 +123,7 @@ impl Air for Field {
                     Outside::Change(change) => cell.change(&change),
                 }
             }
-            cell.look();
+            cell.sample();
             cell.adopt(true);
             cell.time_out();
             cell.nodes.iter_mut().for_each(Node::count_down);
