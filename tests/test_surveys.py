@@ -140,6 +140,16 @@ def test_a_scan_of_iw_becomes_bsss_with_their_channels_and_gains(tmp_path: Path)
     assert len(plan["neighbours"]) == 2
 
 
+def test_a_scan_without_a_neighbour_that_is_heard_becomes_the_own_bss(tmp_path: Path) -> None:
+    scan = bss(1, "5180", "-43.00", ht(36, "above"), vht(WIDE, 42), own=True) + bss(
+        6, "2437", "-50.00", ht(6, "no secondary")
+    )
+    made = neighbourhood(heard_in([f"laptop={written(tmp_path, 'scan.txt', scan)}"]), "alone")
+    assert made.settings()["bss"] == [{"name": "mine"}]
+    assert len(made.remarks) == 1
+    assert made.scenario().run(1).flows.height == 2
+
+
 def test_addresses_are_hashed_unless_they_are_kept(tmp_path: Path) -> None:
     file = written(tmp_path, "scan.txt", SCAN)
     hashed = text(neighbourhood(heard_in([file]), "street"))

@@ -126,15 +126,10 @@ def _tables(own: Heard | None, channel: Channel, others: list[Heard], names: Nam
             if name in own.signals_dbm
         }
     named = {f"bss-{number}": heard for number, heard in enumerate(others, 1)}
-    tables = [*_common(channel), *_gains(own, named)]
-    tables.append(
-        Table(
-            "[[bss]]",
-            {"name": read(MINE, "", ""), "channel": read(channel.number, "channel", own.place if own else "")},
-        )
-    )
-    if own is None:
-        tables[-1] = Table("[[bss]]", {"name": read(MINE, "", ""), "channel": assumed(channel.number, "as told")})
+    own_number = read(channel.number, "channel", own.place) if own else assumed(channel.number, "as told")
+    # One BSS alone has no use for a channel.
+    mine: dict[str, Value[Any]] = {"name": read(MINE, "", ""), **({"channel": own_number} if named else {})}
+    tables = [*_common(channel), *_gains(own, named), Table("[[bss]]", mine)]
     for number, (name, heard) in enumerate(named.items()):
         tables.append(_bss(name, heard, number, len(named), names))
     for name, place in places.items():
