@@ -58,6 +58,7 @@ def test_the_command_draws_and_lists(cli: Cli, tmp_path: Path) -> None:
     assert drawn.read_text(encoding="utf-8").startswith("<?xml")
     told = json.loads(cli("field", "show", "neighbours", "--json").stdout)
     assert told["hidden_pairs"] == 1
+    assert told["hidden"] == [["left-laptop", "right-laptop"]]
     assert told["hears"]["right"] == [{"bss": "mine", "dbm": pytest.approx(-56.17, abs=0.01)}]
 
 

@@ -118,7 +118,8 @@ def to_dict(plan: FloorPlan) -> dict[str, Any]:
     }
     walls = [{"from_m": a, "to_m": b, "loss_db": loss} for a, b, loss in plan.walls]
     channels = [{"bss": bss, "channel": channel} for bss, channel in plan.channels.items()]
-    hidden = {"hidden_pairs": len(plan.hidden), "hidden_pairs_of": dict(plan.hidden_of)}
+    pairs = [list(pair) for pair in plan.hidden]
+    hidden = {"hidden_pairs": len(pairs), "hidden_pairs_of": dict(plan.hidden_of), "hidden": pairs}
     return {"bsss": channels, "nodes": nodes, "walls": walls, "hears": heard, **hidden}
 
 

@@ -155,7 +155,7 @@ def _legend(plan: FloorPlan, styles: dict[int | None, dict[str, Any]]) -> Sequen
         limit = plan.preamble_detection_dbm
         found.append(
             entry(
-                f"access points that hear each other ({limit:g} dBm)".replace("-", "\u2212"),
+                f"access points of one floor that hear each other ({limit:g} dBm)".replace("-", "\u2212"),
                 color="#525252",
                 linewidth=0.7,
             )
