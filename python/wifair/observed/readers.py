@@ -63,7 +63,9 @@ def _read(observed: Observed, path: Path, named: str) -> None:
             reader.read_into(observed, named, text)
             return
     names = ", ".join(each.NAME for each in (*TEXTS, *BINARIES, capture))
-    raise InputError(f"{named}: its beginning is that of no known file; allowed here: {names}. Scans are for wifair field import.")
+    raise InputError(
+        f"{named}: its beginning is that of no known file; allowed here: {names}. Scans are for wifair field import."
+    )
 
 
 def _head(path: Path, named: str) -> bytes:
