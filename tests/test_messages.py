@@ -36,7 +36,10 @@ SCHEMES = "examples/adaptive_pushout.py"
         (["run", "scenarios/five-line.toml"], "Did you mean scenarios/five-lines.toml?"),
         (["sweep", "home"], "home: is a scenario, not a study; run it with `wifair run home`."),
         (["sweep", "scenarios/studies/buffer-size.toml"], "Did you mean scenarios/studies/buffer-sizes.toml?"),
-        (["compare", "home", "--dask", "local"], "there is no option --dask. `fit`, `advise`, `sweep` and `tune` have it."),
+        (
+            ["compare", "home", "--dask", "local"],
+            "there is no option --dask. `fit`, `advise`, `sweep` and `tune` have it.",
+        ),
         (["compare", "home", "--scheme", "las"], "there is no option --scheme. Did you mean --schemes?"),
         (["sweep", "x.toml", "--seeds", "3"], "A study file has the key `replications` for it. `run`, `compare`,"),
         (["run", "scenarios/studies/buffer-sizes.toml"], "is a study, not a scenario; run it with `wifair sweep"),
