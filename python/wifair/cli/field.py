@@ -172,32 +172,11 @@ def import_(
 
     Each value has a comment: read or assumed. BSSs that are out of reach or overlap a channel in part are listed and left out.
     """
-    from wifair.cli.output import print_json, print_lines, print_table, say
-    from wifair.cli.tables import columns
-    from wifair.errors import InputError
+    from wifair.cli.document import report
     from wifair.observed import Names
-    from wifair.observed.written import HEADINGS, summary, text
     from wifair.surveys import Options, heard_in, neighbourhood
 
     options = Options(mine=mine, channel=channel, width_mhz=width, names=Names(keep_addresses))
     title = Path(files[0].rpartition("=")[2]).name.partition(".")[0]
     made = neighbourhood(heard_in(files), title, options)
-    content = text(made)
-    if out:
-        try:
-            out.parent.mkdir(parents=True, exist_ok=True)
-            out.write_text(content, encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"--out {out}: cannot be written: {error.strerror}.") from None
-    rows = summary(made)
-    if json:
-        values = [dict(zip(HEADINGS, row, strict=True)) for row in rows]
-        print_json({"scenario": made.settings(), "values": values, "left_out": list(made.remarks)})
-    elif out:
-        print_table("Where the values are from", columns(HEADINGS, rows, left=2, prose=(3,)), keys=2)
-    else:
-        print_lines(content.splitlines())
-    for remark in made.remarks:
-        say(remark)
-    if out:
-        say(f"the scenario is in {out}; now: wifair field show {out}, wifair run {out}")
+    report(made, out, json, "left_out", ["wifair field show", "wifair run"])

@@ -53,30 +53,9 @@ def import_(
 
     Each value has a comment: read, assumed or unknown. `--set` gives what you know and no file has.
     """
-    from wifair.cli.output import print_json, print_lines, print_table, say
-    from wifair.cli.tables import columns
-    from wifair.errors import InputError
+    from wifair.cli.document import report
     from wifair.observed import Names, imported
-    from wifair.observed.written import HEADINGS, summary, text
     from wifair.scenario.overrides import parse_assignments
 
     made = imported(files, title, Names(keep_addresses), dict(parse_assignments(set)))
-    content = text(made)
-    if out:
-        try:
-            out.parent.mkdir(parents=True, exist_ok=True)
-            out.write_text(content, encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"--out {out}: cannot be written: {error.strerror}.") from None
-    rows = summary(made)
-    if json:
-        values = [dict(zip(HEADINGS, row, strict=True)) for row in rows]
-        print_json({"scenario": made.settings(), "values": values, "remarks": list(made.remarks)})
-    elif out:
-        print_table("Where the values are from", columns(HEADINGS, rows, left=2, prose=(3,)), keys=2)
-    else:
-        print_lines(content.splitlines())
-    for remark in made.remarks:
-        say(remark)
-    if out:
-        say(f"the scenario is in {out}; now: wifair explain {out}")
+    report(made, out, json, "remarks", ["wifair explain"])

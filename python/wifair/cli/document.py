@@ -1,0 +1,41 @@
+"""What `import` and `field import` print of the scenario that they have made, and where they write it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from wifair.observed.tables import Document
+
+
+def report(made: Document, out: Path | None, as_json: bool, remarks: str, following: Sequence[str]) -> None:
+    """Writes the scenario to `out`, if there is one, and says where its values are from.
+
+    `remarks` is the name of its remarks in JSON; `following` are commands that take the file next.
+    """
+    from wifair.cli.output import print_json, print_lines, print_table, say
+    from wifair.cli.tables import columns
+    from wifair.errors import InputError
+    from wifair.observed.written import HEADINGS, summary, text
+
+    content = text(made)
+    if out:
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            out.write_text(content, encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"--out {out}: cannot be written: {error.strerror}.") from None
+    rows = summary(made)
+    if as_json:
+        values = [dict(zip(HEADINGS, row, strict=True)) for row in rows]
+        print_json({"scenario": made.settings(), "values": values, remarks: list(made.remarks)})
+    elif out:
+        print_table("Where the values are from", columns(HEADINGS, rows, left=2, prose=(3,)), keys=2)
+    else:
+        print_lines(content.splitlines())
+    for remark in made.remarks:
+        say(remark)
+    if out:
+        say(f"the scenario is in {out}; now: {', '.join(f'{command} {out}' for command in following)}")
