@@ -40,9 +40,9 @@ impl<T: Copy + Default> Ring<T> {
         self.places = places;
     }
 
-    /// Removes the first item. Returns it, still readable in place, and the one after it. Panics if the ring is empty.
+    /// Removes the first item. Returns it, still readable in place, and the one after it. The ring must not be empty.
     pub fn take(&mut self) -> (&T, Option<&T>) {
-        assert!(self.len() > 0, "there is a first item");
+        debug_assert!(self.len() > 0, "there is a first item");
         let mask = self.places.len() - 1;
         let place = self.taken & mask;
         self.taken += 1;

@@ -328,15 +328,25 @@ impl Exchanges {
         }
     }
 
-    /// Reports to the sender's rate adaptation how many MPDUs of a PPDU were acknowledged: none of an RTS without a CTS are
-    /// `sent`.
-    #[inline]
+    /// Reports to the sender's rate adaptation, if the link has one, how many MPDUs of a PPDU were acknowledged: none of an RTS
+    /// without a CTS are `sent`.
+    #[inline(always)] // most links have none
     pub(super) fn adapt(&mut self, sender: EdcafId, link: LinkId, sent: u32, acknowledged: u32, now: Time) {
-        let row = &self.links[link.index()];
-        if !row.adapts {
-            return;
+        if self.links[link.index()].adapts {
+            self.report_to_adaptation(sender, link, sent, acknowledged, now);
         }
-        if row.has_agreement && tries::have_chains(self, sender, link) {
+    }
+
+    #[inline(never)]
+    fn report_to_adaptation(
+        &mut self,
+        sender: EdcafId,
+        link: LinkId,
+        sent: u32,
+        acknowledged: u32,
+        now: Time,
+    ) {
+        if self.links[link.index()].has_agreement && tries::have_chains(self, sender, link) {
             tries::report(self, sender, link, acknowledged, now);
         } else if sent > 0 {
             self.ask_adaptation(sender, link, sent, acknowledged, now);
