@@ -40,7 +40,7 @@ pub struct Receiver {
     window_bytes: u32,
     held: Reassembly,
     /// Segments delivered in order and not acknowledged yet.
-    unacked_segments: u8,
+    unacked_segments: u32,
     /// An ACK is due now.
     ack_now: bool,
     /// A SYN-ACK or a FIN is due now.
@@ -207,8 +207,8 @@ impl Receiver {
     /// Counts `segments` received in order: an ACK is due at once or soon.
     #[inline(always)]
     fn count_in_order(&mut self, segments: u32, now: Time) {
-        self.unacked_segments = self.unacked_segments.saturating_add(segments.min(255) as u8);
-        if self.unacked_segments >= self.spec.delayed_ack.segments {
+        self.unacked_segments += segments;
+        if self.unacked_segments >= u32::from(self.spec.delayed_ack.segments) {
             self.ack_now = true; // RFC 5681, 4.2: at least every second segment
         } else if self.ack_deadline == Time::MAX {
             self.ack_deadline = now + self.spec.ack_delay();

@@ -163,13 +163,18 @@ impl Bss {
     #[inline(always)]
     fn exchange_before(&mut self, limit: Time, began: &mut impl FnMut(&Bss)) -> Option<Event> {
         loop {
-            if self.exchanges.medium.phase() == Phase::Ending {
+            let is_idle = if self.exchanges.medium.phase() == Phase::Ending {
                 let now = self.enter(limit)?;
-                if self.exchanges.end(now) {
+                let follows = self.exchanges.end(now);
+                if follows {
                     began(self);
                 }
-            }
-            if self.exchanges.medium.phase() == Phase::Idle {
+                !follows
+            } else {
+                self.exchanges.medium.phase() == Phase::Idle
+            };
+            if is_idle {
+                debug_assert!(self.exchanges.medium.phase() == Phase::Idle);
                 let now = self.enter(limit)?;
                 self.exchanges.start(now);
                 began(self);
