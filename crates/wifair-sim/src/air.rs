@@ -194,7 +194,7 @@ impl Air {
         mut began: impl FnMut(usize, &Bss),
     ) -> Option<(Time, Output<'_>)> {
         match self {
-            Air::One(bss) if !SEVERAL => bss.advance_watched(limit, |bss| began(0, bss)),
+            Air::One(bss) if !SEVERAL => bss.advance_watched(limit, move |bss| began(0, bss)),
             Air::Several(several) if SEVERAL => several.advance_watched(limit, &mut began),
             _ => unreachable!("the loop is that for the number of BSSs"),
         }

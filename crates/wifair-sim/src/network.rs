@@ -291,12 +291,11 @@ impl<T: Tap> Network<T> {
     /// Runs the BSSs before `limit` until one delivers something; returns whether one has.
     fn advance_air<const SEVERAL: bool>(&mut self, limit: Time) -> bool {
         let Fabric { air, wire, tap, now: at, .. } = &mut self.fabric;
-        let watch = |number: usize, bss: &Bss| {
-            if tap.is_watching() {
-                tap.exchange(number, bss);
-            }
+        let advanced = match tap.is_watching() {
+            true => air.advance_watched::<SEVERAL>(limit, |number, bss| tap.exchange(number, bss)),
+            false => air.advance_watched::<SEVERAL>(limit, |_, _| ()),
         };
-        let Some((now, output)) = air.advance_watched::<SEVERAL>(limit, watch) else { return false };
+        let Some((now, output)) = advanced else { return false };
         *at = now;
         let Delivery { packet, to } = match output {
             Output::Delivery(delivery) => delivery,
