@@ -39,6 +39,8 @@ PARTS: Mapping[str, Sequence[str]] = {
     "populations": (LOOKED_AT, FINAL),
 }
 FIGURES = tuple(PARTS)
+# Share of a bar below which a part has no room for its count.
+NARROWEST_NAMED = 0.03
 # What meets `mac80211` in populations.
 IN_POPULATIONS = (SCHEME, name(REFERENCE, CONTROLLED), name(SCHEME, CONTROLLED))
 # Fill and hatch of a bar's part: what it gains is dark, what it costs is hatched.
@@ -84,18 +86,19 @@ def _bars(outcomes: Outcomes, figure: str) -> Figure:
     from matplotlib.patches import Patch
 
     found = rows(outcomes, figure)
-    made, [axes] = plots.figure(width=7.0, height=1.6 + 0.3 * len(found))
+    made, [axes] = plots.figure(width=7.0, height=1.6 + (0.5 if figure == "populations" else 0.3) * len(found))
     for row, (_, each) in enumerate(found):
         left = 0
         for standing, (fill, hatch) in FILLS.items():
             count = each.count(standing)
             if count:
                 axes.barh(row, count, left=left, color=fill, hatch=hatch, edgecolor="#555555", linewidth=0.6)
+            if count >= NARROWEST_NAMED * len(each):
                 dark = standing in (Standing.BETTER, Standing.UNFINISHED)
                 colour = "#ffffff" if dark else "#000000"
                 axes.text(left + count / 2, row, f"{count}", ha="center", va="center", fontsize="small", color=colour)
             left += count
-    axes.set_yticks(range(len(found)), [name.replace("`", "") for name, _ in found])
+    axes.set_yticks(range(len(found)), [name.replace("`", "").replace(": ", "\n") for name, _ in found])
     axes.set_ylim(len(found) - 0.4, -0.6)
     axes.set_xlabel(f"{'networks' if figure == 'populations' else 'settings'}, by standing against {REFERENCE}")
     axes.tick_params(labelsize="small")
