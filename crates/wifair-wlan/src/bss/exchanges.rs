@@ -125,8 +125,9 @@ impl Exchanges {
         let outcome = outcome(self);
         let edcaf = self.nodes.edcaf_mut(sender);
         let link = edcaf.link();
-        let row = &mut self.links[link.index()];
-        let Ppdu { airtime, response, control, with_rts, .. } = edcaf.next_ppdu(&row.on_air);
+        let LinkRow { on_air, usage, has_agreement, .. } = &mut self.links[link.index()];
+        let on_air = &**on_air;
+        let Ppdu { airtime, response, control, with_rts, .. } = edcaf.next_ppdu(on_air);
         let before = match lead {
             Some(lead) => lead,
             None if with_rts => self.mac.waits[usize::from(control)].reservation,
@@ -135,9 +136,9 @@ impl Exchanges {
         let follows = lead.is_some();
         let exchange = OngoingExchange { sender, link, outcome, end: Time::ZERO, follows };
         let end = self.medium.start_exchange(exchange, now + before + airtime, response);
-        edcaf.attempt(&row.on_air.mode, end - now);
-        row.usage.attempts += 1;
-        if row.has_agreement {
+        edcaf.attempt(&on_air.mode, end - now);
+        usage.attempts += 1;
+        if *has_agreement {
             self.begin_ppdu(now);
         }
     }
