@@ -8,7 +8,7 @@ use wifair_queue::{Count, DequeuedPacket, MpduOutcome, TransmittedMpdu};
 
 use super::accounts::{Account, Accounts, AirtimeShare};
 use super::amsdu::Amsdu;
-use super::psdu::{DELIMITER_BYTES, Limits, Psdu, Shares};
+use super::psdu::{DELIMITER_BYTES, Limits, Psdu, Shares, room_at};
 use super::spec::{Attempts, Requests};
 
 /// A packet in the link queue, and the MPDU that contains it: all packets of an A-MSDU have its sequence number and its
@@ -346,9 +346,9 @@ impl Originator {
         }
         loop {
             let mut room = 0;
+            let before_next = psdu.before_next(limits.spacing_bytes);
             if self.next_sequence < end && psdu.mpdus() < limits.max_mpdus {
-                let own = psdu.room(limits.max_psdu_bytes, limits.spacing_bytes);
-                room = own.saturating_sub(limits.mac_bytes);
+                room = room_at(before_next, limits.max_psdu_bytes).saturating_sub(limits.mac_bytes);
             }
             let (mut last, mut is_amsdu, mut joint_room) = (0, false, 0);
             if self.amsdu.joins() && self.is_open(ppdu) && psdu.mpdus() > 0 {
@@ -369,7 +369,7 @@ impl Originator {
                 psdu = psdu.with_last(joint);
                 bytes = joint - last;
             } else {
-                psdu = psdu.with(bytes, limits.spacing_bytes);
+                psdu = psdu.with_at(before_next, bytes);
             }
             content.add(1, bytes);
             content.entered += 1;

@@ -55,7 +55,12 @@ impl Psdu {
 
     /// Adds an MPDU of `bytes`. The starts of two MPDUs are at least `spacing_bytes` apart.
     pub fn with(self, bytes: u32, spacing_bytes: u32) -> Psdu {
-        Psdu { before: self.before_next(spacing_bytes), last: bytes, mpdus: self.mpdus + 1 }
+        self.with_at(self.before_next(spacing_bytes), bytes)
+    }
+
+    /// The same, after as many bytes as [`Psdu::before_next`] returns.
+    pub fn with_at(self, before: u32, bytes: u32) -> Psdu {
+        Psdu { before, last: bytes, mpdus: self.mpdus + 1 }
     }
 
     /// The same, or the PSDU of this MPDU if it has none yet.
@@ -63,7 +68,8 @@ impl Psdu {
         if self.mpdus == 0 { Psdu::of(bytes) } else { self.with(bytes, spacing_bytes) }
     }
 
-    fn before_next(&self, spacing_bytes: u32) -> u32 {
+    /// Bytes before the delimiter of a further MPDU.
+    pub fn before_next(&self, spacing_bytes: u32) -> u32 {
         let subframe = (DELIMITER_BYTES + self.last).max(spacing_bytes);
         self.before + subframe.next_multiple_of(DELIMITER_BYTES)
     }
@@ -98,8 +104,13 @@ impl Psdu {
 
     /// Maximum length of a further MPDU such that the PSDU has at most `max_bytes`.
     pub fn room(&self, max_bytes: u32, spacing_bytes: u32) -> u32 {
-        max_bytes.saturating_sub(self.before_next(spacing_bytes) + DELIMITER_BYTES)
+        room_at(self.before_next(spacing_bytes), max_bytes)
     }
+}
+
+/// Maximum length of an MPDU after as many bytes as [`Psdu::before_next`] returns, such that the PSDU has at most `max_bytes`.
+pub(super) fn room_at(before: u32, max_bytes: u32) -> u32 {
+    max_bytes.saturating_sub(before + DELIMITER_BYTES)
 }
 
 /// Splits a total among parts in proportion to their sizes: the first `n` shares sum to the total times their fraction of the

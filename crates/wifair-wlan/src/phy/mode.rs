@@ -155,6 +155,8 @@ pub struct OnAir {
     half_bits: u32,
     /// Present unless the PPDU consists of whole symbols of equal length.
     symbols: Option<Symbols>,
+    /// Largest PSDU of a PPDU of maximum duration, from HT on: most PPDUs ask for it.
+    largest_psdu: Option<u32>,
 }
 
 impl OnAir {
@@ -184,6 +186,7 @@ impl OnAir {
             extra_bits,
             half_bits,
             symbols: None,
+            largest_psdu: None,
         }
     }
 
@@ -202,10 +205,11 @@ impl OnAir {
             SymbolCount::Segments { ldpc: false } => symbols.padding_us == 0,
             _ => false,
         };
-        OnAir {
+        let on_air = OnAir {
             symbols: (!is_plain).then_some(symbols),
             ..OnAir::new(mode, SERVICE_BITS + tail_bits, 2 * symbols.data_bits, symbol, preamble, extension)
-        }
+        };
+        OnAir { largest_psdu: on_air.largest_psdu(MAX_PPDU_DURATION), ..on_air }
     }
 
     /// The data rate.
@@ -275,6 +279,9 @@ impl OnAir {
     /// Maximum length in bytes such that every PSDU up to it is allowed by the format and its PPDU lasts at most `duration`;
     /// `None` if even an empty PSDU lasts longer.
     pub fn largest_psdu(&self, duration: Time) -> Option<u32> {
+        if duration == MAX_PPDU_DURATION && self.largest_psdu.is_some() {
+            return self.largest_psdu;
+        }
         let of_symbols = duration.as_ns().checked_sub(self.fixed_ns - self.announcement_ns)?;
         let bits = match &self.symbols {
             Some(symbols) => symbols.most_bits(Time::from_ns(of_symbols))?,
