@@ -1,5 +1,7 @@
 //! A run of whatever plan is accepted: it ends, its counters balance, and records and traces change nothing.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use wifair_core::{Packet, StationId, Time};
 use wifair_queue::{Ledger, TxQueue};
 use wifair_sim::application::Carried;
@@ -112,7 +114,9 @@ fn run(plan: &Plan) {
 /// A run with captures of all interfaces and the log of events, which is in order. In a field there are no captures, and the
 /// log is not in order.
 fn traced(plan: &Plan) -> RunRecord {
-    let folder = std::env::temp_dir().join(format!("wifair-fuzz-{}", std::process::id()));
+    static FOLDERS: AtomicU32 = AtomicU32::new(0); // tests of one process run side by side
+    let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+    let folder = std::env::temp_dir().join(format!("wifair-fuzz-{}-{number}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder for captures");
     let stations = plan.bss.stations.iter().take(1).map(|station| station.label.clone()).collect();
     let is_field = plan.bss.field.is_some();
