@@ -54,13 +54,15 @@ def compare(
     seeds: int | Iterable[int] = 10,
     threads: int | None = None,
     store: Store | str | Path | None = None,
+    bss: str = "",
 ) -> Results:
     """Runs the scenario under each of the schemes with common random numbers (the same seeds).
 
     A scheme is a name, a table of a name and parameters, or the class (or an instance) of a scheme written in Python.
-    Default: tail drop, `mac80211` and the scenario's own scheme.
+    Default: tail drop, `mac80211` and the scenario's own scheme. Of several BSSs the schemes are those of the access point of `bss`, by default of
+    the first. `Results.of_bss(bss)` are the results of its flows, and `side_effects` says what the others get.
     """
-    return comparison(scenario, schemes, seeds).run(threads, store=store)
+    return comparison(scenario, schemes, seeds, bss=bss).run(threads, store=store)
 
 
 def judge(
@@ -133,34 +135,35 @@ def paper(
     return find(paper_id).reproduce(form, figure, seeds, threads, None, opened(store), title, reading)
 
 
-def usual_schemes(scenario: Scenario) -> list[Any]:
+def usual_schemes(scenario: Scenario, bss: str = "") -> list[Any]:
     """Tail drop, Linux's `mac80211`, and the scenario's own scheme."""
-    own = scenario.own_scheme or PLAIN
+    own = scenario.own_scheme(bss) or PLAIN
     return list({label(value): value for value in (PLAIN, REFERENCE, own)}.values())
 
 
 def comparison(
-    scenario: Scenario, schemes: Sequence[SchemeLike] | None, seeds: int | Iterable[int], title: str = ""
+    scenario: Scenario, schemes: Sequence[SchemeLike] | None, seeds: int | Iterable[int], title: str = "", bss: str = ""
 ) -> Study:
     """The study behind `compare`: one cell per scheme, named after it. Without `schemes`, the usual ones."""
-    schemes = usual_schemes(scenario) if schemes is None else schemes
+    scenario.check_bss(bss, "bss")
+    schemes = usual_schemes(scenario, bss) if schemes is None else schemes
     chosen = {label(value): value for value in map(named, schemes)}
     if len(chosen) < max(len(schemes), 1):
         listed = ",".join(label(named(value)) for value in schemes)
         raise InputError(f"schemes: {listed!r} must name at least one scheme, and none twice.")
-    cells = [Cell(name, _under(scenario, value), {"scheme": name}) for name, value in chosen.items()]
+    cells = [Cell(name, _under(scenario, value, bss), {"scheme": name}) for name, value in chosen.items()]
     return Study(cells, seeds, title)
 
 
-def _under(scenario: Scenario, value: Any) -> Scenario:
+def _under(scenario: Scenario, value: Any, bss: str) -> Scenario:
     """The scenario under a scheme, a limit controller, or a contender that also changes the senders."""
     name = value if isinstance(value, str) else value.get("name")
     schemes = [listed["name"] for listed in components("schemes")]
     if isinstance(name, PythonScheme) or name in schemes or not isinstance(name, str):
         # The scenario's own scheme keeps its parameters; the others run with their defaults.
-        return scenario.override({scenario.scheme_key: value})
+        return scenario.override({scenario.scheme_key(bss): value})
     known = {contender.name: contender for contender in contenders()}
     if name not in known:
         raise unknown("scheme", name, [*known, "FILE.py:CLASS"], "schemes: ")
     [contender] = contenders([value])
-    return contender.applied(scenario)
+    return contender.applied(scenario, bss=bss)

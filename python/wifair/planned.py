@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from wifair.errors import ScenarioError
+from wifair.errors import InputError, ScenarioError
+from wifair.keys import nearest
 
 # The first BSS's access point in results, and the stations of a BSS together.
 AP, STATIONS = "ap", "stations"
@@ -44,6 +45,50 @@ def of_first(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The flows of the first BSS."""
     own = {station["label"] for station in plan["bss"]["stations"]}
     return [flow for flow in plan["flows"] if flow["station"] in own]
+
+
+def named(plan: Mapping[str, Any], name: str, key: str = "--bss") -> str:
+    """The name of a BSS of a plan of several. Raises `InputError` for another name; `key` names the option or argument."""
+    known = list(bsss_of(plan))
+    if not plan.get("neighbours"):
+        raise InputError(f"{key}: {name!r} is not allowed, since the scenario has one BSS; allowed here: leave it out.")
+    if name not in known:
+        hint = nearest(name, known)
+        asked = f"; did you mean {hint}?" if hint else "."
+        raise InputError(f"{key}: no BSS is called {name!r}{asked} Allowed here: {', '.join(known)}.")
+    return name
+
+
+def others_of(plan: Mapping[str, Any], name: str) -> list[str]:
+    """The names of the other BSSs."""
+    return [other for other in bsss_of(plan) if other != name]
+
+
+def part(plan: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """A plan to be read, not run: that of some BSSs alone, as if they were one. The access point and the wire are those of the first of them."""
+    if not plan.get("neighbours"):
+        return dict(plan)
+    own = {name: stations for name, stations in bsss_of(plan).items() if name in names}
+    labels = {label for stations in own.values() for label in stations}
+    first = next(iter(own))
+    ap = next((each["ap"] for each in plan["neighbours"] if each["label"] == first), plan["bss"]["ap"])
+    stations = [station for station in stations_of(plan) if station["label"] in labels]
+    events = [event for event in plan.get("events") or [] if _is_of(event, own, labels, next(iter(bsss_of(plan))))]
+    found = {key: value for key, value in plan.items() if key not in ("neighbours", "bss_label", "bss_channel")}
+    return {
+        **found,
+        "bss": {**plan["bss"], "ap": ap, "stations": stations},
+        "wire": wire_of(plan, own[first][0]),
+        "flows": [flow for flow in plan["flows"] if flow["station"] in labels],
+        "events": events,
+    }
+
+
+def _is_of(event: Mapping[str, Any], own: Collection[str], labels: Collection[str], first: str) -> bool:
+    """Whether an event changes what some BSSs have."""
+    if event.get("station"):
+        return event["station"]["label"] in labels
+    return not event.get("ap") or (event.get("bss") or first) in own
 
 
 def refuse_several(plan: Mapping[str, Any], what: str) -> None:

@@ -122,7 +122,7 @@ def explain(results: Results) -> list[Sentence]:
 
 def of_bsss(results: Results) -> list[Sentence]:
     """What each of several BSSs has of the air, and what it loses to the others."""
-    if "bsss" not in results.frames or results.bsss["bss"].n_unique() == 1:
+    if len(bsss_of(results.cells[0].scenario.plan())) == 1:
         return []
     told = []
     for row in means(results.bsss, ["bss"]).iter_rows(named=True):

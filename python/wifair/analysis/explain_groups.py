@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from wifair.analysis.explain import Sentence, limit_of, means, of_bsss, of_hidden_stations, wire_waits_ms
+from wifair.planned import part
 from wifair.results.wire import LONG_WAIT_MS
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 # The ratio from which two goodputs count as different.
 DIFFERENT = 1.1
+# With more BSSs than this only the first has a sentence.
+FEW_BSSS = 4
 # A station is named if its airtime is at least this multiple of the mean.
 HOG = 1.5
 
@@ -64,17 +67,17 @@ def groups(results: Results) -> list[Group]:
     plans = {flow["label"]: flow for flow in results.cells[0].scenario.plan()["flows"]}
     streams = means(results.datagrams, ["label", "direction"]) if "datagrams" in results.frames else None
     found = []
-    for (name, direction), part in flows.group_by("group", "direction", maintain_order=True):
-        rows = list(part.iter_rows(named=True))
+    for (name, direction), own_rows in flows.group_by("group", "direction", maintain_order=True):
+        rows = list(own_rows.iter_rows(named=True))
         limits = [
             limit_of(row, states[row["label"]], plans[row["label"]])[0]
             for row in rows
             if row["label"] in states and row["transport"] == "tcp"
         ]
         stations = tuple(dict.fromkeys(row["station"] for row in rows))
-        offered = float(part["ap_offered_packets"].sum())
+        offered = float(own_rows["ap_offered_packets"].sum())
         own = (
-            streams.filter(pl.col("label").is_in(part["label"].to_list()))
+            streams.filter(pl.col("label").is_in(own_rows["label"].to_list()))
             if streams is not None and rows[0]["transport"] != "tcp"
             else None
         )
@@ -87,11 +90,11 @@ def groups(results: Results) -> list[Group]:
                 rows[0]["application"],
                 rows[0]["transport"],
                 stations,
-                _mean(part["goodput_mbps"]) or 0.0,
-                float(part["ap_lost_packets"].sum()) / offered if offered else None,
-                _mean(part["fast_retransmits"] + part["ecn_reductions"] + part["timeouts"]) or 0.0,
-                _mean(part["timeouts"]) or 0.0,
-                _mean(part["rtt_mean_ms"]),
+                _mean(own_rows["goodput_mbps"]) or 0.0,
+                float(own_rows["ap_lost_packets"].sum()) / offered if offered else None,
+                _mean(own_rows["fast_retransmits"] + own_rows["ecn_reductions"] + own_rows["timeouts"]) or 0.0,
+                _mean(own_rows["timeouts"]) or 0.0,
+                _mean(own_rows["rtt_mean_ms"]),
                 sum(shares[station] for station in stations),
                 max(set(limits), key=limits.count) if limits else "–",
                 float(own["lost_packets"].sum()) / sent if own is not None and sent else None,
@@ -123,7 +126,8 @@ def lead(results: Results, found: list[Group]) -> list[Sentence]:
         told.append(_losses(best, worst))
     third = _charged(results, found) or _slow(results) or _queue(results)
     hidden = [sentence for sentence in of_hidden_stations(results) if sentence.counters["hidden_pairs"]]
-    return [*told, *of_bsss(results), *hidden, third]
+    of_each = of_bsss(results)
+    return [*told, *(of_each if len(of_each) <= FEW_BSSS else of_each[:1]), *hidden, third]
 
 
 def _shares(best: Group, worst: Group) -> Sentence:
@@ -176,7 +180,7 @@ def _losses(best: Group, worst: Group) -> Sentence:
 
 def _charged(results: Results, found: list[Group]) -> Sentence | None:
     """Under mac80211: airtime of a station's uploads that is charged to its downloads."""
-    if results.cells[0].scenario.plan()["bss"]["ap"]["port"]["scheme"]["name"] != "mac80211":
+    if part(results.cells[0].scenario.plan(), results.bss_names)["bss"]["ap"]["port"]["scheme"]["name"] != "mac80211":
         return None
     shares = _airtimes(results, "up")
     for upload in (group for group in found if group.direction == "up" and group.transport == "tcp"):

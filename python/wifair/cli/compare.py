@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from wifair.cli.options import Formats, Json, Out, Set, Store, Threads, Verbose, Wishes, formats
+from wifair.cli.options import Bss, Formats, Json, Out, Set, Store, Threads, Verbose, Wishes, formats
 
 EXAMPLE = "Example: wifair compare cafe --schemes droptail,ack-pushout,adaptive-pushout"
 
@@ -75,6 +75,7 @@ def compare(
     precision: Wishes = [],  # noqa: B006 -- typer copies the default
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
+    bss: Bss = "",
     all: All = False,
     judge: Judge = False,
     full: Full = False,
@@ -96,6 +97,8 @@ def compare(
     from wifair.cli.schemes_of_files import schemes as named
     from wifair.errors import InputError
 
+    if bss and (all or judge or (scenario and scenario.is_dir())):
+        raise InputError("--bss: is for one scenario, without --all and --judge; allowed here: leave one of them out.")
     if all:
         from wifair.cli.everything import everything
 
@@ -138,7 +141,7 @@ def compare(
         judged(scenario, named(schemes), seeds, threads, out, store, json, set, context.obj)
         return
     count = 10 if seeds is None else seeds
-    one_scenario(scenario, named(schemes), count, threads, out, store, precision, json, set, verbose)
+    one_scenario(scenario, named(schemes), count, threads, out, store, precision, json, set, bss, verbose)
 
 
 def one_scenario(
@@ -151,6 +154,7 @@ def one_scenario(
     precision: list[str],
     json: bool,
     set: list[str],
+    bss: str,
     verbose: bool,
 ) -> None:
     """Compares the schemes in one scenario, all pairs."""
@@ -159,26 +163,33 @@ def one_scenario(
     from wifair.api import comparison
     from wifair.cli.output import print_json, progress, say, say_of
     from wifair.cli.printed import kept, print_differences, print_results, print_verdicts
+    from wifair.cli.printed_bsss import print_side_effects, say_judged
     from wifair.cli.schemes_of_files import assignments
+    from wifair.everything.side_effects import side_effects
     from wifair.scenario.scenario import Scenario
     from wifair.study.store import opened
 
     wishes = [Precision.parse(text) for text in precision]
     loaded = Scenario.from_toml(scenario, assignments(set))
     title = loaded.title or scenario.stem
-    study = comparison(loaded, names or None, seeds)
+    study = comparison(loaded, names or None, seeds, bss=bss)
     study.title = f"{title}: {', '.join(cell.name for cell in study.cells)}"
     folder = opened(store)
     with kept(out, json, folder), progress("simulating") as report:
         results = study.run(threads, report, folder)
     saved = results.save(out) if out else None  # before printing, which may fail
-    differences = decided(results, wishes=wishes)
+    judged = results.of_bss(bss) if bss else results
+    differences = decided(judged, wishes=wishes)
+    others = side_effects(results, bss) if bss else []
     if json:
-        print_json({**results.to_dict(), "differences": differences})
+        more = {"bss": bss, "others": others} if bss else {}
+        print_json({**judged.to_dict(), "differences": differences, **more})
     else:
-        print_results(results, title, differences)
-        print_verdicts(results, differences)
-        print_differences(differences, results, verbose or bool(wishes))
+        print_results(judged, title, differences)
+        print_verdicts(judged, differences, bss)
+        print_side_effects(results, bss, others)
+        print_differences(differences, judged, verbose or bool(wishes))
+    say_judged(loaded.plan(), bss)
     say_of(folder)
     if saved:
         say(f"results are in {saved}")

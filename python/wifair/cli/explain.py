@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wifair.cli.options import Formats, Json, ScenarioFile, Seeds, Set, Store, Threads, Verbose, formats
+from wifair.cli.options import Bss, Formats, Json, ScenarioFile, Seeds, Set, Store, Threads, Verbose, formats
 
 if TYPE_CHECKING:
     from wifair.analysis.explain import Sentence
@@ -36,15 +36,18 @@ def explain(
     verbose: Verbose = False,
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
+    bss: Bss = "",
 ) -> None:
     """Explain why each flow got its goodput, from counters.
 
-    Losses by reason, airtime, the states of TCP senders and what limited them; all are means over the runs.
+    Losses by reason, airtime, the states of TCP senders and what limited them; all are means over the runs. Of several BSSs, the flows are those of
+    the first, or of --bss.
     """
     from wifair.analysis import explain as why
     from wifair.analysis import explain_groups, warmup
     from wifair.cli.output import print_json, print_lines, print_table, print_text, progress, say, say_of
     from wifair.cli.printed import print_run
+    from wifair.cli.printed_bsss import of_shown, say_shown
     from wifair.cli.tables import columns
     from wifair.results.results import writable_folder
     from wifair.scenario.overrides import parse_assignments
@@ -53,16 +56,18 @@ def explain(
 
     endings = formats(format)
     loaded = Scenario.from_toml(scenario, parse_assignments(set))
+    loaded.check_bss(bss)
     if scheme:
-        loaded = loaded.override({loaded.scheme_key: scheme})
+        loaded = loaded.override({loaded.scheme_key(bss): scheme})
     if figure:
         writable_folder(warmup.figure_paths(figure, endings)[0].parent)
     folder = opened(store)
     with progress("simulating") as report:
         results = why.results_of(loaded, seeds, threads, report, folder)
-    drawn = [why.draw(results, path) for path in warmup.figure_paths(figure, endings)] if figure else []
-    found = explain_groups.groups(results)
-    leading, sentences = explain_groups.lead(results, found), why.explain(results) if json or verbose else []
+    judged, shown = results.of_bss(bss) if bss else results, of_shown(results, bss, verbose)
+    drawn = [why.draw(judged, path) for path in warmup.figure_paths(figure, endings)] if figure else []
+    found = explain_groups.groups(judged)
+    leading, sentences = explain_groups.lead(judged, found), why.explain(judged) if json or verbose else []
     if json:
         told = {"title": loaded.title or scenario.stem, "lead": [sentence.to_dict() for sentence in leading]}
         told |= {"groups": [explain_groups.to_dict(group) for group in found]}
@@ -72,12 +77,13 @@ def explain(
         for sentence in leading:
             print_text(sentence.text, indent="  ", first="- ")
         print_lines([""])
-        table = columns(explain_groups.HEADINGS, explain_groups.rows(found))
+        table = columns(explain_groups.HEADINGS, explain_groups.rows(explain_groups.groups(shown)))
         print_table(explain_groups.NOTE, table)
         print_flows(sentences)
+        say_shown(results, shown, bss)
         if not verbose:
             print_text("--verbose explains every flow.")
-        for warning in results.warnings():
+        for warning in judged.warnings():
             say(f"warning: {warning}")
     for path in drawn:
         say(f"drawn in {path}")

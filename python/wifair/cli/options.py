@@ -40,6 +40,15 @@ Scheme = Annotated[
         show_default=False,
     ),
 ]
+Bss = Annotated[
+    str,
+    typer.Option(
+        "--bss",
+        metavar="NAME",
+        help="Of several BSSs: judge the flows of this one, and say what the others get. What is changed is its access point.",
+        show_default=False,
+    ),
+]
 Wishes = Annotated[
     list[str],
     typer.Option(

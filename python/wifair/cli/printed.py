@@ -141,14 +141,14 @@ def _verdict(order: Ranking, names: Mapping[str, str]) -> str:
     return f"{told}."
 
 
-def print_verdicts(results: Results, compared: Differences) -> None:
-    """Prints the verdicts and their scope."""
+def print_verdicts(results: Results, compared: Differences, bss: str = "") -> None:
+    """Prints the verdicts and their scope. `bss` has the scheme; without a name it is the first."""
     found = verdicts(results, compared)
     for told in found:
         print_text(told, indent="  ", first="")
     if found:
         plans = [cell.scenario.plan() for cell in results.cells]
-        for name in dict.fromkeys(next(iter(bsss_of(plan))) for plan in plans if plan.get("neighbours")):
+        for name in dict.fromkeys(bss or next(iter(bsss_of(plan))) for plan in plans if plan.get("neighbours")):
             print_text(f"The scheme is that of {name}; its neighbours keep theirs.", indent="  ", first="")
         is_field = any(plan["bss"]["field"] is not None for plan in plans)
         print_text(SCOPE_OF_FIELD if is_field else SCOPE, indent="  ", first="")

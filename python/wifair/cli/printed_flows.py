@@ -38,8 +38,7 @@ FEW_TRANSFERS = 5
 
 
 def print_flows(results: Results, verbose: bool = False) -> None:
-    """Prints one line per BSS if there are several, and one per flow, or per group if there are many."""
-    print_bsss(results)
+    """Prints one line per flow, or per group if there are many."""
     of_tcp = results.flows.filter(pl.col("transport") == "tcp")
     if of_tcp.is_empty():
         return
@@ -64,32 +63,6 @@ def print_flows(results: Results, verbose: bool = False) -> None:
     headings = (keys[0].replace("label", "flow"), "direction", *mean, "RTT, ms", "timeouts per run")
     note = "" if single else ": means over the flows of a group; --verbose shows every flow"
     print_table(f"Flows over TCP{note}", columns(headings, rows, left=2), keys=1)
-
-
-def print_bsss(results: Results) -> None:
-    """Prints one line per BSS, if there are several."""
-    if "bsss" not in results.frames or results.bsss["bss"].n_unique() == 1:
-        return
-    rows = []
-    has_channels = "channel" in results.bsss.columns
-    for (name,), part in results.bsss.group_by("bss", maintain_order=True):
-        lost = pl.col("lost_same_start", "lost_hidden").cast(pl.Float64) / pl.col("attempts")
-        shares = part.select("busy_own_share", "busy_others_share", lost)
-        found = [part["goodput_up_mbps"], part["goodput_down_mbps"], *shares]
-        keys = [str(name), *([f"{part['channel'][0]}"] if has_channels else [])]
-        rows.append((*keys, *(t_interval(column.fill_nan(None).drop_nulls().to_numpy()).short() for column in found)))
-    headings = (
-        "BSS",
-        *(["channel"] if has_channels else []),
-        "up, Mbps",
-        "down, Mbps",
-        "air: own",
-        "others",
-        "lost per attempt: same start",
-        "hidden",
-    )
-    title = "BSSs: goodput, share of the time in which frames are on the air, and frames lost"
-    print_table(title, columns(headings, rows))
 
 
 def print_datagrams(results: Results) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from wifair.cli.options import (
+    Bss,
     Formats,
     Json,
     Out,
@@ -24,6 +25,9 @@ from wifair.cli.options import (
     Wishes,
     formats,
 )
+
+if TYPE_CHECKING:
+    from wifair.results.results import Results
 
 EXAMPLE = """Example: wifair run ten-and-ten --seeds 10 --set ap.scheme=droptail
 
@@ -87,13 +91,17 @@ def run(
     verbose: Verbose = False,
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
+    bss: Bss = "",
 ) -> None:
-    """Run a scenario; print goodput, delay and losses of its flows."""
+    """Run a scenario; print goodput, delay and losses of its flows.
+
+    Of several BSSs, each has a line; the flows are those of the first, or of --bss, and with --verbose those of all.
+    """
     from wifair.analysis import warmup
     from wifair.analysis.precision import Precision, needed
     from wifair.cli.output import print_json, progress, say_each, say_of
-    from wifair.cli.printed import kept, print_needed, print_results
-    from wifair.cli.printed_flows import print_checks, print_datagrams, print_flows, print_transfers
+    from wifair.cli.printed import kept, print_needed
+    from wifair.cli.printed_flows import print_checks
     from wifair.cli.schemes_of_files import assignments
     from wifair.observed import as_ap as of_ap
     from wifair.report import flent as of_flent
@@ -103,7 +111,8 @@ def run(
     from wifair.study.store import opened
     from wifair.study.traces import Traces
 
-    loaded = Scenario.from_toml(scenario, assignments(set, scheme))
+    loaded = Scenario.from_toml(scenario, assignments(set, scheme, bss))
+    loaded.check_bss(bss)
     title = loaded.title or scenario.stem
     wishes, figures = [Precision.parse(text) for text in precision], list[Path]()
     if check_warmup:
@@ -126,17 +135,30 @@ def run(
     remarks += [traces.remark()] if traces else []
     checks = warmup.check(results) if check_warmup else []
     remarks += [f"running means are drawn in {warmup.draw(checks, path)}" for path in figures]
-    seeds_needed = needed(results, wishes).to_dicts()
+    judged = results.of_bss(bss) if bss else results
+    seeds_needed = needed(judged, wishes).to_dicts()
     if json:
         more = {"seeds_needed": seeds_needed} if wishes else {}
         more |= {"warmup": [found.to_dict() for found in checks]} if checks else {}
-        print_json(results.to_dict() | more)
+        print_json(judged.to_dict() | more | ({"bss": bss} if bss else {}))
     else:
-        print_results(results, title)
-        print_flows(results, verbose)
-        print_datagrams(results)
-        print_transfers(results)
+        _print(results, title, bss, verbose)
         print_needed(seeds_needed)
         print_checks(checks)
     say_of(folder)
     say_each(remarks)
+
+
+def _print(results: Results, title: str, bss: str, verbose: bool) -> None:
+    """Prints the means, a line per BSS, and the flows of one BSS, or with `verbose` of all."""
+    from wifair.cli.printed import print_results
+    from wifair.cli.printed_bsss import of_shown, print_bsss, say_shown
+    from wifair.cli.printed_flows import print_datagrams, print_flows, print_transfers
+
+    shown = of_shown(results, bss, verbose)
+    print_results(shown if bss else results, title)
+    print_bsss(results)
+    print_flows(shown, verbose)
+    print_datagrams(shown)
+    print_transfers(shown)
+    say_shown(results, shown, bss)

@@ -45,11 +45,12 @@ def _variant(text: str) -> str | dict[str, Any]:
     return {"name": scheme(name.strip()), **dict(parse_assignments(given))}
 
 
-def assignments(texts: list[str], ap_scheme: str | None = None) -> list[tuple[str, Any]]:
-    """The settings of `--set` and `--scheme` as pairs of path and value."""
+def assignments(texts: list[str], ap_scheme: str | None = None, bss: str = "") -> list[tuple[str, Any]]:
+    """The settings of `--set` and `--scheme` as pairs of path and value. The scheme is that of all BSSs, or of `bss` alone."""
     from wifair.scenario.overrides import parse_assignments
 
-    chosen: list[tuple[str, Any]] = [("ap.scheme", scheme(ap_scheme))] if ap_scheme else []
+    path = f"bss[{bss}].ap.scheme" if bss else "ap.scheme"
+    chosen: list[tuple[str, Any]] = [(path, scheme(ap_scheme))] if ap_scheme else []
     return chosen + [(path, _loaded(path, value)) for path, value in parse_assignments(texts)]
 
 

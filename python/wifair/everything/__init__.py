@@ -11,6 +11,7 @@
     summary.py       what all settings together say, for the README and the top of the page
     shares.py        what many scenarios say, in shares of them
     share_figure.py  the shares as a picture
+    side_effects.py  what changes at one BSS do to the others
     values.py        the value of every run, kept next to the page
     page.py          the conclusion as Markdown for the documentation
     figures.py       the matrices as pictures

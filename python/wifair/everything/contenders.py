@@ -14,7 +14,7 @@ from typing import Any
 
 from wifair.analysis.sweep import label
 from wifair.errors import InputError
-from wifair.keys import unknown
+from wifair.keys import join, unknown
 from wifair.papers.alt.study import Q_MIN
 from wifair.papers.spm_af_las.study import SPM_SENDER
 from wifair.scenario.components import components
@@ -43,10 +43,15 @@ class Contender:
     port: Mapping[str, Any] = field(default_factory=dict)
     tcp: Mapping[str, Any] = field(default_factory=dict)
 
-    def applied(self, scenario: Scenario, ack_filter: str = "paper") -> Scenario:
-        """The scenario under this scheme. Raises `InputError` if they are incompatible."""
+    def applied(self, scenario: Scenario, ack_filter: str = "paper", bss: str = "") -> Scenario:
+        """The scenario under this scheme: of several BSSs that of the named one, or of the first. Raises `InputError` if they are incompatible."""
         settings = scenario.settings()
         scheme = {**self.scheme, "filter": ack_filter} if _filters(self.scheme["name"]) else self.scheme
+        if scenario.bss:
+            own = next(table.ap for table in scenario.bss if bss in ("", table.name))
+            port = {"scheme": dict(scheme), **self.port, **_limit_of(settings.get("ap", {})), **_limit_of(own)}
+            at_ap = {join(scenario.bss_key(bss), f"ap.{key}"): value for key, value in port.items()}
+            return scenario.override(at_ap | {f"tcp.{key}": value for key, value in self.tcp.items()})
         ap: Table = {**settings.get("ap", {}), "scheme": dict(scheme)}
         # If the scenario sets the buffer size of a category separately, that buffer is the one compared.
         categories: Mapping[str, Table] = ap.get("categories", {})
@@ -69,7 +74,7 @@ def _limit_of(port: Table) -> Table:
 class ArfAware(Contender):
     """ARF-aware senders, which know their link's rate, on top of their congestion control; tail drop at the AP."""
 
-    def applied(self, scenario: Scenario, ack_filter: str = "paper") -> Scenario:
+    def applied(self, scenario: Scenario, ack_filter: str = "paper", bss: str = "") -> Scenario:
         """The scenario with these senders. Raises `InputError` if no link is ever slow."""
         plan = scenario.plan()
         rates = {station["label"]: station["rate_mbps"] for station in plan["bss"]["stations"]}
@@ -85,7 +90,7 @@ class ArfAware(Contender):
             raise InputError("no sender has a link below the highest rate: the same as droptail.")
         over = next(flow["tcp"]["congestion_control"] for flow in notified if "tcp" in flow)
         control = {"name": "arf-aware", "over": over, "max_rate_mbps": highest}
-        return super().applied(scenario.override({"tcp.congestion_control": control}), ack_filter)
+        return super().applied(scenario.override({"tcp.congestion_control": control}), ack_filter, bss)
 
 
 def contenders(names: Sequence[str | Mapping[str, Any]] = ()) -> list[Contender]:

@@ -1,8 +1,9 @@
-"""The BSS of what a row is about, as a column of results of several BSSs."""
+"""The BSS of what a row is about, as a column of results of several BSSs, and the tables of some of the BSSs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -50,3 +51,123 @@ def _added(frame: pl.DataFrame, key: str, bss_of: Mapping[tuple[str, str], str])
     rows: list[Any] = [(*key_of, bss) for key_of, bss in bss_of.items()]
     named = pl.DataFrame(rows, schema={"scenario": pl.String, key: pl.String, COLUMN: pl.String}, orient="row")
     return frame.join(named, on=["scenario", key], how="left", maintain_order="left")
+
+
+# BSSs that a warning names.
+NAMED = 3
+
+
+def warnings(told: pl.DataFrame, names: Sequence[str]) -> list[str]:
+    """The warnings about these BSSs, each once per scenario, with the BSSs that it is about and the first numbers.
+
+    `told` has scenarios and warnings; a scenario of several BSSs has a warning per BSS in one text, each with the name.
+    """
+    found: dict[tuple[str, str], tuple[str, dict[str, None]]] = {}
+    for scenario, text in told.iter_rows():
+        for part in text.split("; "):
+            name, separator, rest = part.partition(": ")
+            is_named = bool(separator) and " " not in name
+            if is_named and name not in names:
+                continue
+            about = rest if is_named else part
+            _, of = found.setdefault((scenario, re.sub(r"\d+(\.\d+)?", "#", about)), (about, {}))
+            of.update({name: None} if is_named else {})
+    return [f"{scenario}: {_listed(list(of))}{about}" for (scenario, _), (about, of) in found.items()]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}: " if names else ""
+
+
+# Columns of `runs` that are about one BSS, and that `bsss` has by BSS.
+_OF_ONE = (
+    "exchanges",
+    "collisions",
+    "collision_ratio",
+    "airtime_up_share",
+    "airtime_down_share",
+    "collision_share",
+)
+_KEYS = ["scenario", "seed"]
+
+
+def within(frames: Mapping[str, pl.DataFrame], chosen: Collection[str]) -> dict[str, pl.DataFrame]:
+    """The tables with the rows of some BSSs alone.
+
+    Of one BSS, the buffers are called as those of a single one: `ap` and `stations`. Of several, each has the name of its BSS, and what `runs`
+    has of one BSS is null.
+    """
+    found = dict(frames)
+    mine = pl.col(COLUMN).is_in(list(chosen))
+    for name in (TABLE, "flows", "stations"):
+        found[name] = found[name].filter(mine)
+    of_bss = dict(frames[TABLE].select("ap", COLUMN).unique().iter_rows())
+    found["queues"] = _renamed(found["queues"].filter(mine), "node", of_bss, len(chosen) == 1)
+    for name in ("datagrams", "transfers", "states"):
+        if name in found:
+            found[name] = _joined(found[name], found["flows"], [*_KEYS, "flow"])
+    if "transfer_groups" in found:
+        found["transfer_groups"] = _joined(found["transfer_groups"], found["flows"], [*_KEYS, "group"])
+    if "series" in found:
+        owner = _owners(frames, of_bss)
+        entity = pl.col("entity").str.split("/").list.first().replace_strict(owner, default=None)
+        own = found["series"].filter(entity.is_in(list(chosen)))
+        found["series"] = _renamed(own, "entity", of_bss, len(chosen) == 1)
+    found["runs"] = _runs(frames["runs"], found[TABLE], len(chosen) == 1)
+    found["wire"] = _wire(frames, found[TABLE], len(chosen) == 1)
+    return found
+
+
+def _owners(frames: Mapping[str, pl.DataFrame], of_ap: Mapping[str, str]) -> dict[str, str]:
+    """The BSS of each entity of a time series: of flows, stations and access points, by name."""
+    found = {**of_ap, STATIONS: of_ap.get(AP, AP)}
+    for name, key in (("flows", "label"), ("stations", "station")):
+        found |= dict(frames[name].select(key, COLUMN).unique().iter_rows())
+    return found
+
+
+def _joined(frame: pl.DataFrame, flows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    return frame.join(flows.select(keys).unique(), on=list(keys), how="semi", maintain_order="left")
+
+
+def _renamed(frame: pl.DataFrame, key: str, of_ap: Mapping[str, str], is_one: bool) -> pl.DataFrame:
+    """The rows with buffers called after their BSS, or after nobody if they are of one BSS."""
+    names: dict[str, str] = {}
+    for name in frame[key].unique():
+        head, slash, rest = str(name).partition("/")
+        bss = of_ap.get(AP, AP) if head == STATIONS else of_ap.get(head)
+        if bss is None:
+            continue  # a flow or a station
+        tail = STATIONS if head == STATIONS else rest
+        if not is_one:
+            names[str(name)] = f"{bss}/{tail}" if tail else bss
+        elif tail == STATIONS:
+            names[str(name)] = STATIONS
+        else:
+            names[str(name)] = f"{AP}{slash}{rest}"
+    return frame.with_columns(pl.col(key).replace(names))
+
+
+def _runs(runs: pl.DataFrame, own: pl.DataFrame, is_one: bool) -> pl.DataFrame:
+    columns = [name for name in (*_OF_ONE, "idle_share") if name in runs.columns]
+    if not is_one:
+        return runs.with_columns(pl.lit(None, runs.schema[name]).alias(name) for name in columns)
+    idle = (1 - pl.col("busy_own_share") - pl.col("busy_others_share")).alias("idle_share")
+    values = own.select(*_KEYS, *_OF_ONE, idle)
+    return runs.join(values, on=_KEYS, how="left", maintain_order="left", suffix=".own").select(
+        pl.col(f"{name}.own").alias(name) if name in columns else pl.col(name) for name in runs.columns
+    )
+
+
+def _wire(frames: Mapping[str, pl.DataFrame], own: pl.DataFrame, is_one: bool) -> pl.DataFrame:
+    """The waits of the BSS for its wire. Its packets are counted for the first BSS alone."""
+    wire = frames.get("wire", pl.DataFrame(schema={"scenario": pl.String, "seed": pl.UInt64, "direction": pl.String}))
+    if not is_one or own.is_empty():
+        return wire.clear()
+    if own["ap"][0] == AP:
+        return wire
+    ways = [
+        own.select(*_KEYS, direction=pl.lit(way), wait_mean_ms=f"wire_{way}_wait_mean_ms") for way in ("down", "up")
+    ]
+    return pl.concat([wire.clear(), *ways], how="diagonal_relaxed")

@@ -333,6 +333,32 @@ class Results(Drawn):
             frames = {name: part.get((scenario, seed), self.frames[name].clear()) for name, part in parts.items()}
             yield replace(self, cells=(cells[scenario],), seeds=(seed,), frames=frames, missing=0, own=())
 
+    @property
+    def bss_names(self) -> list[str]:
+        """The names of the BSSs, the first first; none if no scenario has several."""
+        return self.frames[bsss.TABLE]["bss"].unique(maintain_order=True).to_list() if self._has_bsss else []
+
+    @property
+    def _has_bsss(self) -> bool:
+        return bsss.COLUMN in self.flows.columns
+
+    def of_bss(self, *names: str) -> Self:
+        """The results of these BSSs alone, as if their flows, stations and buffers were all: what metrics, intervals and differences are of.
+
+        Of one BSS, airtime, collisions and the buffer of the access point are its own. Raises `InputError` for an unknown name.
+        """
+        known = self.bss_names
+        for name in names:
+            if name not in known:
+                raise unknown("BSS", name, known) if known else InputError("of_bss: no scenario has several BSSs.")
+        return replace(self, frames=bsss.within(self.frames, names))
+
+    def of_others(self, name: str) -> Self:
+        """The results of all BSSs but one. Raises `InputError` for an unknown name."""
+        if name not in self.bss_names:
+            return self.of_bss(name)  # raises
+        return self.of_bss(*(other for other in self.bss_names if other != name))
+
     def shown_metrics(self) -> list[str]:
         """The metrics shown for each scenario: the common ones, and those of the wire, datagrams and transfers if they matter."""
         common, of_delays = (
@@ -403,6 +429,8 @@ class Results(Drawn):
             return []
         alike = pl.col("warnings").str.replace_all(r"\d+(\.\d+)?", "#").alias("alike")
         told = self.runs.filter(pl.col("warnings") != "").select("scenario", "warnings", alike)
+        if self._has_bsss:
+            return bsss.warnings(told.select("scenario", "warnings"), self.bss_names)
         first = told.unique(["scenario", "alike"], keep="first", maintain_order=True).drop("alike")
         return [f"{scenario}: {text}" for scenario, text in first.iter_rows()]
 

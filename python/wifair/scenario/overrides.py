@@ -9,8 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wifair.errors import InputError, ScenarioError
+from wifair.keys import nearest
 
 Tree = dict[str, Any]
+
+# A part of a path: in brackets an index or a name, which may have dots, or a key.
+_PART = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 
 
 def layered(below: Mapping[str, Any], above: Mapping[str, Any]) -> Tree:
@@ -59,20 +63,17 @@ def parse_assignments(texts: Sequence[str]) -> list[tuple[str, Any]]:
 
 
 def assign(tree: Tree, path: str, value: object) -> None:
-    """Sets the key at `path` (such as `ap.limit_packets` or `flows[0].count`) in place, creating tables as needed.
+    """Sets the key at `path` (such as `ap.limit_packets`, `flows[0].count` or `bss[mine].channel`) in place, creating tables as needed.
 
-    Assigning a component its present name keeps its parameters, as in `layered`.
+    An entry of a list has its index or its name in brackets. Assigning a component its present name keeps its parameters, as in `layered`.
     """
-    keys = [part for part in re.split(r"[.\[\]]+", path) if part]
+    keys = [name or part for name, part in _PART.findall(path)]
     node: Any = tree
     for depth, key in enumerate(keys):
         last = depth == len(keys) - 1
         here = ".".join(keys[: depth + 1])
         if isinstance(node, list):
-            index = int(key) if key.isdigit() else -1
-            if not 0 <= index < len(node):
-                known = f"0 to {len(node) - 1}" if node else "nothing: the list is empty"
-                raise ScenarioError(here, f"there is no entry {key!r}", value=value, allowed=known)
+            index = _index(node, key, here, value)
             if last:
                 node[index] = value
             else:
@@ -88,3 +89,17 @@ def assign(tree: Tree, path: str, value: object) -> None:
             if not isinstance(below, (dict, list)):
                 raise ScenarioError(here, f"{below!r} is a value, not a table with a key {keys[depth + 1]!r}")
             node = below
+
+
+def _index(entries: list[Any], key: str, here: str, value: object) -> int:
+    """The index of an entry of a list, given as such or by its name."""
+    names = [entry["name"] for entry in entries if isinstance(entry, Mapping) and isinstance(entry.get("name"), str)]
+    if key in names:
+        return next(i for i, entry in enumerate(entries) if isinstance(entry, Mapping) and entry.get("name") == key)
+    index = int(key) if key.isdecimal() else -1
+    if not 0 <= index < len(entries):
+        known = f"0 to {len(entries) - 1}" if entries else "nothing: the list is empty"
+        named = f", or a name: {', '.join(names)}" if names else ""
+        hint = nearest(key, names)
+        raise ScenarioError(here, f"there is no entry {key!r}", value=value, allowed=f"{known}{named}", hint=hint)
+    return index

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,7 @@ from wifair import gallery
 from wifair.errors import InputError, ScenarioError
 from wifair.files import read_toml
 from wifair.keys import join, missing_file, nearest, unknown_key
+from wifair.planned import named as named_bss
 from wifair.scenario import building
 from wifair.scenario.bsss import Bsss
 from wifair.scenario.components import (
@@ -47,6 +49,9 @@ if TYPE_CHECKING:
     from wifair.study.traces import Traces
 
 Table = dict[str, Any]
+
+# Paths of what a table `building` draws.
+DRAWN = re.compile(r"(bss|stations|flows)[.\[]")
 
 # Sections of a scenario that map to one table of the plan, with that table's path.
 SECTIONS = {
@@ -167,22 +172,18 @@ class Scenario(BaseModel):
     def from_settings(cls, settings: Mapping[str, Any], overrides: Iterable[tuple[str, Any]] = ()) -> Self:
         """A scenario from nested tables, with assignments applied first.
 
-        Assignments to what a table `building` draws hold over the drawing.
+        Assignments to what a table `building` draws hold over the drawing: they are added to its key `set`.
         """
         from wifair.scheme.python import named
 
         tree = layered(settings, {})
-        later: list[tuple[str, Any]] = []
         for path, value in overrides:
-            is_drawn = "building" in tree and path.startswith(("bss[", "stations[", "flows["))
-            if is_drawn:
-                later.append((path, value))
+            if isinstance(tree.get("building"), dict) and DRAWN.match(path):
+                over = tree["building"].setdefault("set", {})
+                over.pop(path, None)  # the last assignment holds, also over one by another path to the same key
+                over[path] = named(value)
             else:
                 assign(tree, path, named(value))
-        if later:
-            tree = building.expanded(tree)
-        for path, value in later:
-            assign(tree, path, named(value))
         return cls(**tree)
 
     def settings(self) -> Table:
@@ -197,16 +198,23 @@ class Scenario(BaseModel):
         """A scenario with some keys changed, each given by its path, as `{"ap.scheme": "droptail"}`."""
         return Scenario.from_settings(self.settings(), settings.items())
 
-    @property
-    def scheme_key(self) -> str:
-        """The path of the scheme of the access point that commands change: of several, the first."""
-        return "bss[0].ap.scheme" if self.bss else "ap.scheme"
+    def check_bss(self, bss: str, key: str = "--bss") -> None:
+        """Raises `InputError` if a name is given that is not that of a BSS of several; `key` names the option or argument."""
+        if bss:
+            named_bss(self.plan(), bss, key)
 
-    @property
-    def own_scheme(self) -> Any:
+    def bss_key(self, bss: str = "") -> str:
+        """The path of the table of a BSS; without a name, of the first of several. Empty if the scenario has no table `bss`."""
+        return f"bss[{bss or 0}]" if self.bss else ""
+
+    def scheme_key(self, bss: str = "") -> str:
+        """The path of the scheme of the access point that commands change: that of a BSS, by default of the first of several."""
+        return join(self.bss_key(bss), "ap.scheme")
+
+    def own_scheme(self, bss: str = "") -> Any:
         """The scheme at `scheme_key`, as given; None if there is none."""
-        first = self.bss[0].ap if self.bss else {}
-        return first.get("scheme", self.ap.get("scheme"))
+        own = next((table.ap for table in self.bss if bss in ("", table.name)), {})
+        return own.get("scheme", self.ap.get("scheme"))
 
     def plan(self) -> Table:
         """The canonical plan: one entry per station and flow, every default filled in."""

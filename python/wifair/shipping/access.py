@@ -50,9 +50,9 @@ class WithAccess(Contender):
 
     keys: Mapping[str, Any] = field(default_factory=dict)
 
-    def applied(self, scenario: Scenario, ack_filter: str = "paper") -> Scenario:
+    def applied(self, scenario: Scenario, ack_filter: str = "paper", bss: str = "") -> Scenario:
         """The scenario under this scheme, with these parameters."""
-        return super().applied(scenario.override(self.keys), ack_filter)
+        return super().applied(scenario.override(self.keys), ack_filter, bss)
 
 
 def name(scheme: str, access: Access) -> str:

@@ -12,7 +12,7 @@ from wifair.scenario.building.keys import checked
 from wifair.scenario.building.layout import MODELS, Layout, Room
 from wifair.scenario.building.traffic import load_mbps, of_stations
 from wifair.scenario.components import transport
-from wifair.scenario.overrides import layered
+from wifair.scenario.overrides import assign, layered
 
 Table = dict[str, Any]
 
@@ -58,6 +58,8 @@ def expanded(settings: Mapping[str, Any]) -> Table:
         tree[key] = [entry for part in drawn for entry in part[place]] + list(tree.get(key, []))
     if "tcp" not in own and not any(_is_over_tcp(flow) for flow in tree["flows"]):
         del tree["tcp"]
+    for path, value in keys["set"].items():
+        assign(tree, path, value)
     return tree
 
 

@@ -61,8 +61,12 @@ RULES: dict[str, Rule] = {
     "own": _whole(1, 1000),
     "traffic": _one_of(NAMES),
     "load": _number(0.01, 100),
+    "set": (
+        lambda value: isinstance(value, Mapping),
+        'a table of keys of what is drawn, as { "bss[mine].channel" = 155 }',
+    ),
 }
-DEFAULTS: Table = {"seed": 1, "channels": None, "assign": "random", "own": None, "load": 1.0}
+DEFAULTS: Table = {"seed": 1, "channels": None, "assign": "random", "own": None, "load": 1.0, "set": {}}
 
 
 def checked(given: object) -> Table:

@@ -1,0 +1,284 @@
+"""Commands for one BSS among several: whose flows are judged, what is changed, and what the others get."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Cli
+from wifair import Results, Scenario, compare
+from wifair.errors import InputError, ScenarioError
+from wifair.everything.criteria import criteria, measured
+from wifair.everything.side_effects import METRICS, OTHERS, sentences, side_effects
+from wifair.papers.runs import Runs
+from wifair.planned import part
+
+# Two flats in a row on one channel, and one on another.
+ROW: dict[str, Any] = {
+    "model": "flats-in-a-row",
+    "channels": [42, 106],
+    "assign": "in-turn",
+    "stations": 3,
+    "load": 4,
+    "own": 1,
+}
+RUN = {"warmup_s": 1, "duration_s": 3}
+
+
+@pytest.fixture(scope="module")
+def row() -> Scenario:
+    return Scenario(title="row", run=RUN, building=ROW, ap={"scheme": "droptail", "limit_packets": 300})
+
+
+@pytest.fixture(scope="module")
+def results(row: Scenario) -> Results:
+    sampled = row.override({"run.sample_interval_s": 0.5, "run.state_interval_s": 0.1})
+    return sampled.run(seeds=3)
+
+
+def test_the_tables_of_a_bss_have_its_rows_alone(results: Results) -> None:
+    assert results.bss_names == ["mine", "flat-2", "flat-3"]
+    theirs = results.of_bss("flat-2")
+    assert theirs.bss_names == ["flat-2"]
+    labels = set(theirs.flows["label"])
+    assert labels
+    assert all(label.startswith("flat-2-") for label in labels)
+    assert set(theirs.datagrams["label"]) < labels
+    assert set(theirs.transfer_groups["group"]) < labels
+    assert set(theirs.transfers["label"]) < labels
+    assert set(theirs.frames["states"]["label"]) < labels
+    own = {entity.partition("/")[0] for entity in theirs.frames["series"]["entity"]}
+    assert own <= labels | set(theirs.stations["station"]) | {"ap", "stations"}
+    assert {"ap"} < own
+    assert {node.partition("/")[0] for node in theirs.queues["node"]} == {"ap", "stations"}
+
+
+def test_the_parts_make_up_the_whole(results: Results) -> None:
+    mine, others = results.of_bss("mine"), results.of_others("mine")
+    assert set(others.flows["bss"]) == {"flat-2", "flat-3"}
+    total = mine.metrics["total_mbps"] + others.metrics["total_mbps"]
+    assert total.to_list() == pytest.approx(results.metrics["total_mbps"].to_list())
+    for table in ("flows", "stations", "queues", "datagrams", "transfers", "transfer_groups", "series", "states"):
+        heights = [part.frames[table].height for part in (mine, others, results)]
+        assert heights[0] + heights[1] == heights[2], table
+    assert {node.partition("/")[0] for node in others.queues["node"]} == {"flat-2", "flat-3"}
+    assert others.metrics["ap_sojourn_mean_ms"].null_count() == 3
+    assert others.metrics["collision_ratio"].null_count() == 3
+
+
+def test_the_first_bss_keeps_what_runs_say_of_it(results: Results) -> None:
+    mine = results.of_bss("mine")
+    for metric in ("ap_sojourn_mean_ms", "collision_ratio", "wire_down_wait_mean_ms", "ap_loss_ratio"):
+        assert mine.metrics[metric].to_list() == results.metrics[metric].to_list(), metric
+    theirs = results.of_bss("flat-3").metrics
+    rows = results.bsss.filter(results.bsss["bss"] == "flat-3")
+    assert theirs["collision_ratio"].to_list() == rows["collision_ratio"].to_list()
+    assert theirs["wire_down_wait_mean_ms"].to_list() == rows["wire_down_wait_mean_ms"].to_list()
+
+
+def test_metrics_of_a_bss_on_its_own_channel_are_those_that_it_has_alone(row: Scenario) -> None:
+    """The flat in the middle has a channel to itself, so its neighbours change nothing for it."""
+    other = row.override({"bss[mine].ap.scheme": "codel", "bss[flat-3].ap.limit_packets": 20})
+    before, after = (scenario.run(seeds=2) for scenario in (row, other))
+    assert before.of_bss("flat-2").metrics.equals(after.of_bss("flat-2").metrics)
+    assert not before.of_bss("flat-3").metrics.equals(after.of_bss("flat-3").metrics)
+
+
+def test_an_unknown_bss_is_refused_with_the_nearest_name(results: Results) -> None:
+    with pytest.raises(InputError, match=r"no BSS 'flat2'. Did you mean flat-2\?"):
+        results.of_bss("flat2")
+    with pytest.raises(InputError, match="Did you mean mine"):
+        results.of_others("mien")
+    alone = Scenario(run=RUN, flows=[{"direction": "up"}]).run(seeds=1)
+    assert alone.bss_names == []
+    with pytest.raises(InputError, match="no scenario has several"):
+        alone.of_bss("mine")
+
+
+def test_the_criteria_of_a_bss_are_those_of_its_applications(row: Scenario, results: Results) -> None:
+    plan = part(row.plan(), ["flat-2"])
+    assert [flow["label"] for flow in plan["flows"]] == list(dict.fromkeys(results.of_bss("flat-2").flows["label"]))
+    assert plan["bss"]["ap"] == row.plan()["neighbours"][0]["ap"]
+    assert "neighbours" not in plan
+    found = [each.id for each in criteria(plan)]
+    assert "call" in found
+    values = measured(plan, Runs.of(results.of_bss("flat-2")).cell())
+    worst = results.of_bss("flat-2").metrics["mos_least"].to_list()
+    assert values["call"].tolist() == pytest.approx(worst, rel=1e-5)
+
+
+def test_part_keeps_the_events_of_its_bsss() -> None:
+    events = [
+        {"at_s": 1, "bss": "flat-2", "ap": {"scheme": "codel"}},
+        {"at_s": 2, "ap": {"scheme": "codel"}},
+        {"at_s": 2, "station": {"name": "flat-3-laptop", "mcs": 3}},
+    ]
+    plan = Scenario(run=RUN, building=ROW, events=events).plan()
+    assert [[event["at_s"] for event in part(plan, [name])["events"]] for name in ("mine", "flat-2", "flat-3")] == [
+        [2],
+        [1],
+        [2],
+    ]
+
+
+def test_schemes_are_compared_at_the_access_point_of_the_bss(row: Scenario) -> None:
+    found = compare(row, ["droptail", "mac80211"], seeds=2, bss="flat-3")
+    plan = found.cells[1].scenario.plan()
+    schemes = [plan["bss"], *plan["neighbours"]]
+    assert [bss["ap"]["port"]["scheme"]["name"] for bss in schemes] == ["droptail", "droptail", "mac80211"]
+    with pytest.raises(InputError, match=r"bss: no BSS is called 'flat'; did you mean flat-\d\?"):
+        compare(row, seeds=2, bss="flat")
+
+
+def test_a_limit_controller_of_one_access_point_leaves_the_others_as_they_are(row: Scenario) -> None:
+    plan = compare(row, ["alt"], seeds=1, bss="mine").cells[0].scenario.plan()
+    assert plan["bss"]["ap"]["port"]["limit_controller"]["name"] == "alt"
+    assert [each["ap"]["port"]["limit_controller"] for each in plan["neighbours"]] == [None, None]
+
+
+def moved(row: Scenario) -> Results:
+    """The first flat with a small buffer and a small one on the channel of the second."""
+    from wifair.study import Cell, Study
+
+    cells = [Cell("as it is", row), Cell("moved", row.override({"bss[mine].channel": 106}))]
+    return Study(cells, 4).run()
+
+
+def test_side_effects_are_those_of_the_others(row: Scenario) -> None:
+    found = moved(row)
+    rows = side_effects(found, "mine")
+    assert [row["bss"] for row in rows] == sorted(
+        [row["bss"] for row in rows], key=["the others", "flat-2", "flat-3"].index
+    )
+    assert {row["bss"] for row in rows} == {OTHERS, "flat-2", "flat-3"}
+    assert {row["metric"] for row in rows} <= set(METRICS)
+    values = {name: found.of_bss("flat-2").interval(name, "total_mbps").estimate for name in ("as it is", "moved")}
+    [total] = [row for row in rows if row["bss"] == "flat-2" and row["metric"] == "total_mbps"]
+    assert total["difference"] == pytest.approx(values["moved"] - values["as it is"])
+    assert total["matters"] == pytest.approx(0.05 * values["as it is"])
+
+
+def test_a_neighbour_that_loses_is_named() -> None:
+    def row(bss: str, difference: float, p: float = 0.001) -> dict[str, Any]:
+        ends = {"ci_low": difference - 0.1, "ci_high": difference + 0.1, "p_holm": p, "matters": 0.5, "runs": 9}
+        told = {"bss": bss, "scenario": "new", "against": "old", "metric": "transfer_mean_s", "identical": False}
+        return {**told, "difference": difference, **ends}
+
+    pair = [("new", "old")]
+    names = {"new": "channel 106", "old": "as it is"}
+    [told] = sentences([row(OTHERS, 0.2), row("left", 0.9), row("right", -0.7)], pair, names)
+    assert told == (
+        "The others (2 BSSs), channel 106 against as it is: transfer time +0.2 s [+0.1, +0.3]. Of them lose: left (transfer time "
+        "+0.9 s [+0.8, +1]); gain: right (transfer time -0.7 s [-0.8, -0.6])."
+    )
+    small = [row(OTHERS, 0.2), row("left", 0.4), row("right", 0.9, p=0.2)]
+    assert "none is shown to lose or to gain by what matters" in sentences(small, pair, names)[0]
+
+
+# Paths
+
+
+def test_entries_of_lists_have_names_in_paths(row: Scenario) -> None:
+    changed = row.override(
+        {"bss[flat-3].channel": 106, "stations[laptop].mcs": 2, "flows[television-film].direction": "up"}
+    )
+    plan = changed.plan()
+    assert plan["neighbours"][1]["channel"] == 106
+    [laptop] = [station for station in plan["bss"]["stations"] if station["label"] == "laptop"]
+    assert laptop["mcs"] == 2
+    assert plan["flows"][0]["direction"] == "up"
+    with pytest.raises(
+        ScenarioError, match=r"no entry 'flat3'; did you mean flat-3\? Allowed here: 0 to 2, or a name: mine"
+    ):
+        row.override({"bss[flat3].channel": 106})
+
+
+def test_what_holds_over_a_drawing_is_kept_when_the_building_changes(row: Scenario) -> None:
+    changed = row.override({"bss[mine].channel": 106}).override({"building.load": 1}).override({"bss[0].channel": 42})
+    assert changed.plan()["bss_channel"] == 42
+    assert row.override({"bss[mine].channel": 106}).override({"building.load": 1}).plan()["bss_channel"] == 106
+    assert changed.settings()["building"]["set"] == {"bss[mine].channel": 106, "bss[0].channel": 42}
+    assert changed.override({"bss[mine].channel": 106}).plan()["bss_channel"] == 106
+    with pytest.raises(ScenarioError, match=r"building\.set"):
+        row.override({"building.set": 3})
+
+
+# Commands
+
+FILE = """
+title = "row"
+[run]
+warmup_s = 1
+duration_s = 3
+[building]
+model = "flats-in-a-row"
+channels = [42, 106]
+assign = "in-turn"
+stations = 5
+own = 1
+[ap]
+scheme = "droptail"
+default_limit_packets = 300
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "row.toml"
+    path.write_text(FILE, encoding="utf-8")
+    assert tomllib.loads(FILE)
+    return str(path)
+
+
+def test_run_shows_one_bss(cli: Cli, file: str) -> None:
+    told = cli("run", file, "--seeds", "2")
+    assert told.returncode == 0, told.stderr
+    assert "flat-2 " in told.stdout, "each BSS has a line"
+    assert "television-film" in told.stdout
+    assert "flat-2-television-film" not in told.stdout
+    assert "the flows are those of mine; --bss NAME shows those of another BSS: flat-2" in told.stderr
+    assert "flat-2-television-film" in cli("run", file, "--seeds", "2", "--verbose").stdout
+    theirs = cli("run", file, "--seeds", "2", "--bss", "flat-2", "--scheme", "mac80211")
+    assert "flat-2-television-film" in theirs.stdout
+    assert "  television-film" not in theirs.stdout
+    found = json.loads(cli("run", file, "--seeds", "2", "--bss", "flat-2", "--json").stdout)
+    assert found["bss"] == "flat-2"
+    assert {row["flow"].partition("-")[0] for row in found["flows"]} == {"flat"}
+
+
+@pytest.mark.parametrize("command", ["run", "explain", "compare"])
+def test_a_wrong_name_is_refused(cli: Cli, file: str, command: str) -> None:
+    told = cli(command, file, "--bss", "flat2")
+    assert told.returncode == 2
+    assert "--bss" in told.stderr or "bss:" in told.stderr
+    assert "did you mean flat-2? Allowed here: mine, flat-2, flat-3." in told.stderr
+    alone = cli(command, "cafe", "--bss", "mine")
+    assert alone.returncode == 2
+    assert "the scenario has one BSS" in alone.stderr
+
+
+def test_explain_explains_one_bss(cli: Cli, file: str) -> None:
+    told = cli("explain", file, "--seeds", "1", "--bss", "flat-3")
+    assert "flat-3: its frames are on the air" in told.stdout
+    assert "flat-3-television-film" in told.stdout
+    assert "flat-2" not in told.stdout.split("\n\n", 1)[1]
+
+
+def test_compare_judges_one_bss_and_shows_the_others(cli: Cli, file: str) -> None:
+    told = cli("compare", file, "--seeds", "3", "--bss", "flat-3")
+    assert told.returncode == 0, told.stderr
+    assert "The scheme is that of flat-3; its neighbours keep theirs." in told.stdout
+    assert "The others (2 BSSs). Mean" in told.stdout
+    assert "The others (2 BSSs), mac80211 against droptail" in " ".join(told.stdout.split())
+    assert "judged are" not in told.stderr
+    whole = cli("compare", file, "--seeds", "3")
+    assert "judged are the flows of all 3 BSSs together; --bss mine judges those of mine alone." in whole.stderr
+    found = json.loads(cli("compare", file, "--seeds", "3", "--bss", "flat-3", "--json").stdout)
+    assert {row["bss"] for row in found["others"]} == {"the others", "mine", "flat-2"}
+    for option in ("--judge", "--all"):
+        refused = cli("compare", *([] if option == "--all" else [file]), option, "--bss", "mine")
+        assert refused.returncode == 2
+        assert "--bss" in refused.stderr
