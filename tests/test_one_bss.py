@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from conftest import Cli
-from wifair import Results, Scenario, compare
+from wifair import Results, Scenario, Sweep, Tuning, compare
 from wifair.errors import InputError, ScenarioError
 from wifair.everything.criteria import criteria, measured
 from wifair.everything.side_effects import METRICS, OTHERS, sentences, side_effects
@@ -282,3 +282,66 @@ def test_compare_judges_one_bss_and_shows_the_others(cli: Cli, file: str) -> Non
         refused = cli("compare", *([] if option == "--all" else [file]), option, "--bss", "mine")
         assert refused.returncode == 2
         assert "--bss" in refused.stderr
+
+
+STUDY = """
+scenario = "row.toml"
+replications = 2
+metrics = ["total_mbps", "delay_p95_ms"]
+compare = "bss[mine].channel"
+[product]
+"bss[mine].channel" = [42, 106]
+building.load = [1, 2]
+"""
+
+
+def test_a_study_varies_what_a_building_draws(cli: Cli, file: str, tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(STUDY, encoding="utf-8")
+    loaded = Sweep.from_toml(study, bss="mine")
+    assert [cell.scenario.plan()["bss_channel"] for cell in loaded.cells] == [42, 42, 106, 106]
+    results = loaded.run()
+    assert loaded.differences(results)[0]["metric"] == "total_mbps"
+    assert loaded.judged(results).bss_names == ["mine"]
+    store = str(tmp_path / "store")
+    told = cli("sweep", str(study), "--bss", "mine", "--store", store)
+    assert told.returncode == 0, told.stderr
+    headings = " ".join(told.stdout.split())
+    assert "the others: total" in headings or "the others:" in headings
+    found = json.loads(
+        cli("sweep", str(study), "--bss", "flat-2", "--schemes", "codel", "--store", store, "--json").stdout
+    )
+    assert found["bss"] == "flat-2"
+    assert {row["metric"] for row in found["others"]} == {"total_mbps", "transfer_mean_s", "delay_p95_ms", "mos_least"}
+    assert all("bss[flat-2].ap.scheme" in cell["keys"] for cell in found["scenarios"])
+    refused = cli("sweep", str(study), "--bss", "mien", "--store", store)
+    assert "bss: no BSS is called 'mien'; did you mean mine?" in refused.stderr
+    study.write_text(f'bss = "flat-3"\n{STUDY}', encoding="utf-8")
+    assert Sweep.from_toml(study).bss == "flat-3"
+
+
+def test_tune_searches_for_one_bss(row: Scenario) -> None:
+    pytest.importorskip("optuna")
+    over = {"bss[mine].channel": [42, 106], "bss[mine].ap.limit_packets": [20, 300]}
+    tuning = Tuning(row, over, "delay_p95_ms", seeds=2, runs=30, batch=2, bss="mine")
+    tuned = tuning.run()
+    judged = tuned.judged
+    assert judged is not None
+    assert judged.bss_names == ["mine"]
+    start = tuned.points[0]
+    mine = row.run(seeds=2).of_bss("mine").metrics["delay_p95_ms"].to_list()
+    assert start.values[:, 0].tolist() == mine
+    assert {row["bss"] for row in tuned.side_effects()} == {OTHERS, "flat-2", "flat-3"}
+    assert {row["bss"] for row in tuned.to_dict()["others"]} == {OTHERS, "flat-2", "flat-3"}
+    with pytest.raises(InputError, match="bss: no BSS is called"):
+        Tuning(row, over, "delay_p95_ms", bss="nobody")
+
+
+def test_tune_says_whose_goals_they_are(cli: Cli, file: str, tmp_path: Path) -> None:
+    pytest.importorskip("optuna")
+    options = ["--over", "bss[mine].channel=42,106", "--goal", "delay_p95_ms", "--seeds", "2", "--runs", "30"]
+    told = cli("tune", file, *options, "--bss", "mine", "--store", str(tmp_path / "store"))
+    assert told.returncode == 0, told.stderr
+    assert "by lowest delay_p95_ms of mine" in " ".join(told.stdout.split())
+    whole = cli("tune", file, *options, "--store", str(tmp_path / "store"))
+    assert "judged are the flows of all 3 BSSs together" in whole.stderr

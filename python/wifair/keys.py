@@ -81,8 +81,8 @@ def missing_file(path: Path, names: Iterable[str] = ()) -> InputError:
     return InputError(f"{path}: cannot be read: there is no such file.{f' Did you mean {hint}?' if hint else ''}")
 
 
-# Bare or dotted TOML keys, each with optional list indexes.
-BARE_KEY = re.compile(r"([A-Za-z0-9_-]+(\[\d+\])*)(\.[A-Za-z0-9_-]+(\[\d+\])*)*")
+# Bare or dotted TOML keys, each with optional list indexes or names of entries.
+BARE_KEY = re.compile(r"([A-Za-z0-9_-]+(\[[^\[\]\"]+\])*)(\.[A-Za-z0-9_-]+(\[[^\[\]\"]+\])*)*")
 
 
 def unit_of(key: str) -> str:

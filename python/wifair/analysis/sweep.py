@@ -7,6 +7,7 @@
     compare = "ap.scheme"               # every value of this key against its first one, seed by seed
     labels = { ap.limit_packets = "Buffer [packets]" }  # texts of figures, for keys, values and metrics
     figure = { x = "ap.limit_packets", lines = "ap.scheme" }  # the keys along the x axis and of the lines
+    bss = "mine"                        # of several BSSs the one whose flows are judged
     precision = ["jain=0.01"]           # says how many seeds make a 95 % interval that narrow
 
     [set]                               # for every cell
@@ -40,10 +41,10 @@ from wifair.analysis.precision import Precision, needed
 from wifair.errors import InputError, ScenarioError
 from wifair.files import read_toml
 from wifair.keys import join, missing_file, nearest, unknown_key
+from wifair.planned import named as named_bss
 from wifair.results.metric import Metric
 from wifair.results.results import UNITS
 from wifair.scenario.components import components
-from wifair.scenario.overrides import assign, layered
 from wifair.scenario.scenario import Scenario
 from wifair.scheme.python import named
 from wifair.study.job import Cell
@@ -95,6 +96,7 @@ class Sweep:
         precision: Sequence[str] = (),
         labels: Mapping[str, str] | None = None,
         figure: Mapping[str, str] | None = None,
+        bss: str = "",
     ) -> None:
         if replications is not None and seeds is not None:
             raise ScenarioError("seeds", "replications and seeds exclude each other", allowed="one of them")
@@ -114,6 +116,9 @@ class Sweep:
         if points:
             axes.append([_by_path(point, f"points[{i}]") for i, point in enumerate(points)])
         self.cells = _grid(self.base, axes)
+        self.bss = bss
+        for cell in self.cells if bss else ():
+            named_bss(cell.scenario.plan(), bss, "bss")
         self.precision = tuple(Precision.parse(wish, known) for wish in precision)
         varied = list(dict.fromkeys(path for cell in self.cells for path in cell.keys))
         for key, path in {"compare": compare, **_figure(figure or {})}.items():
@@ -133,10 +138,12 @@ class Sweep:
         overrides: Iterable[tuple[str, Any]] = (),
         schemes: Sequence[Any] | None = None,
         figure: Mapping[str, str] | None = None,
+        bss: str = "",
     ) -> Sweep:
         """Reads a study file. `overrides` are assignments to the base scenario, after those in `[set]`.
 
-        `schemes` are values of `ap.scheme`, in place of the study's own; `figure` replaces keys of `[figure]`.
+        `schemes` are values of `ap.scheme`, in place of the study's own: of the access point of `bss`, if it is given. `bss` and `figure` replace the
+        study's own.
         """
         path = Path(path)
         if not os.path.exists(path):
@@ -151,8 +158,11 @@ class Sweep:
                 raise unknown_key("", key, value, SHAPES)
         _check_shapes(told)
         told["set"] = {**_by_path(told.get("set", {}), "set"), **dict(overrides)}
+        if bss:
+            told["bss"] = bss
         if schemes is not None:
-            told["product"] = {**_by_path(told.get("product", {}), "product"), "ap.scheme": schemes}
+            path_of_scheme = f"bss[{told['bss']}].ap.scheme" if told.get("bss") else "ap.scheme"
+            told["product"] = {**_by_path(told.get("product", {}), "product"), path_of_scheme: schemes}
         told["figure"] = {**told.get("figure", {}), **(figure or {})}
         if isinstance(told["scenario"], str):
             told["scenario"] = path.parent / told["scenario"]
@@ -172,19 +182,23 @@ class Sweep:
         """Runs the replications that the store does not have; on a cluster if `dask` is a scheduler's address or "local"."""
         return self.study().run(threads, progress, store, dask=dask).with_metrics(*self.own)
 
+    def judged(self, results: Results) -> Results:
+        """The results of the BSS that is judged, with user-defined metrics."""
+        return (results.of_bss(self.bss) if self.bss else results).with_metrics(*self.own)
+
     def differences(self, results: Results) -> list[dict[str, Any]]:
         """Paired differences of every value of the `compare` key against its first one; empty without that key."""
         pairs = along(results.cells, self.compare) if self.compare else []
-        return paired(results.with_metrics(*self.own), pairs, self.metrics, self.precision)
+        return paired(self.judged(results), pairs, self.metrics, self.precision)
 
     def plot(self, results: Results, x: str | None = None, lines: str | None = None) -> Plot:
         """The study's metrics over the grid, with its labels, as `Results.plot`. `x` and `lines` are by default those of `figure`."""
         x, lines = x or self.figure.get("x"), lines or self.figure.get("lines")
-        return results.with_metrics(*self.own).plot(*self.metrics, x=x, lines=lines, labels=self.labels)
+        return self.judged(results).plot(*self.metrics, x=x, lines=lines, labels=self.labels)
 
     def seeds_needed(self, results: Results) -> list[dict[str, Any]]:
         """The number of seeds that the wanted precision needs, by scenario."""
-        return needed(results.with_metrics(*self.own), self.precision).to_dicts()
+        return needed(self.judged(results), self.precision).to_dicts()
 
 
 def _base(scenario: Scenario | Mapping[str, Any] | str | Path, overrides: Mapping[str, Any]) -> Scenario:
@@ -203,6 +217,7 @@ SHAPES: dict[str, tuple[type | tuple[type, ...], str]] = {
     "seeds": (list, "a list of whole numbers"),
     "metrics": (list, "a list of metrics"),
     "compare": (str, "a key that the grid varies"),
+    "bss": (str, "the name of a BSS"),
     "precision": (list, 'a list of texts, as "jain=0.01"'),
     "labels": (dict, "a table of texts, by key, value or metric"),
     "figure": (dict, "a table with x, lines"),
@@ -339,10 +354,8 @@ def _grid(base: Scenario, axes: Sequence[Sequence[Point]]) -> list[Cell]:
         name = ", ".join(f"{short[path]}={label(value)}" for path, value in point.items()) or base.title or "scenario"
         if name in cells:
             raise InputError(f"two points of the grid are the same: {name}.")
-        tree = layered(settings, {})
-        for path, value in point.items():
-            assign(tree, path, value)
-        cells[name] = Cell(name, Scenario(**tree), {path: coordinate(value) for path, value in point.items()})
+        keys = {path: coordinate(value) for path, value in point.items()}
+        cells[name] = Cell(name, Scenario.from_settings(settings, point.items()), keys)
     return list(cells.values())
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wifair.cli.options import DEFAULT_STORE, Dask, Json, Out, Set, StoreFolder, Threads
+from wifair.cli.options import DEFAULT_STORE, Bss, Dask, Json, Out, Set, StoreFolder, Threads
 
 if TYPE_CHECKING:
     from wifair.analysis.sweep import Sweep
@@ -74,12 +74,14 @@ def sweep(
     lines: Lines = None,
     json: Json = False,
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
+    bss: Bss = "",
 ) -> None:
     """Run a study: a grid over keys of a scenario. After an interruption the same command continues."""
     from wifair.analysis.check import check_study
     from wifair.analysis.sweep import Sweep
     from wifair.cli.output import print_json, progress, say, say_of
     from wifair.cli.printed import kept, print_differences, print_needed
+    from wifair.cli.printed_bsss import say_judged
     from wifair.cli.schemes_of_files import assignments
     from wifair.cli.schemes_of_files import schemes as named
     from wifair.errors import InputError
@@ -91,7 +93,7 @@ def sweep(
             raise InputError(f"{option}: has no effect without --figure.")
     width_in = 3.5 if width_in is None else width_in
     chosen = {key: path for key, path in {"x": x, "lines": lines}.items() if path is not None}
-    loaded = Sweep.from_toml(study, assignments(set), named(schemes) if schemes else None, chosen)
+    loaded = Sweep.from_toml(study, assignments(set), named(schemes) if schemes else None, chosen, bss)
     if figure:
         from wifair.report.layout import arranged
         from wifair.report.on_paper import check
@@ -112,13 +114,15 @@ def sweep(
         drawn = loaded.plot(results).save(figure, width_in) if figure else None
     differences, seeds_needed = loaded.differences(results), loaded.seeds_needed(results)
     if json:
-        more = {"differences": differences} if loaded.compare else {}
+        more: dict[str, Any] = {"differences": differences} if loaded.compare else {}
         more |= {"seeds_needed": seeds_needed} if loaded.precision else {}
-        print_json(results.to_dict() | more)
+        more |= {"bss": loaded.bss, "others": others_of(loaded, results)} if loaded.bss else {}
+        print_json(loaded.judged(results).to_dict() | more)
     else:
         print_grid(loaded, results)
-        print_differences(differences, results)
+        print_differences(differences, loaded.judged(results))
         print_needed(seeds_needed)
+    say_judged(loaded.cells[0].scenario.plan(), loaded.bss)
     say_of(folder)
     for caution in cautions:
         say(f"warning: {caution.message}")
@@ -129,17 +133,34 @@ def sweep(
 
 
 def print_grid(sweep: Sweep, results: Results) -> None:
-    """Prints one line per cell: its coordinates, then the metrics' means with half-widths of their 95 % intervals."""
+    """Prints one line per cell: its coordinates, then the metrics' means with half-widths of their 95 % intervals.
+
+    If one BSS is judged, what the others get follows.
+    """
     from wifair.cli.output import print_table
     from wifair.cli.printed import heading, means, print_run
     from wifair.cli.tables import columns
+    from wifair.everything.side_effects import present
 
     print_run(results, sweep.title)
     paths = list(dict.fromkeys(path for cell in results.cells for path in cell.keys))
-    headings = [*(paths or ["scenario"]), *(heading(metric) for metric in sweep.metrics)]
+    judged = sweep.judged(results)
+    others = results.of_others(sweep.bss) if sweep.bss else results
+    shown = present(results, sweep.bss) if sweep.bss else []
+    headings = [*(paths or ["scenario"]), *(heading(metric, judged.units) for metric in sweep.metrics)]
+    headings += [f"the others: {heading(metric)}" for metric in shown]
     rows = []
     for cell in results.cells:
         point = [str(cell.keys.get(path, "–")) for path in paths] or [cell.name]
-        rows.append([*point, *(results.interval(cell.name, metric).short() for metric in sweep.metrics)])
+        row = [*point, *(judged.interval(cell.name, metric).short() for metric in sweep.metrics)]
+        rows.append([*row, *(others.interval(cell.name, metric).short() for metric in shown)])
     keys = len(paths) or 1
     print_table(means(told for row in rows for told in row[keys:]), columns(headings, rows, left=keys), keys=keys)
+
+
+def others_of(sweep: Sweep, results: Results) -> list[dict[str, Any]]:
+    """The means of the BSSs that are not judged, by scenario and metric."""
+    from wifair.everything.side_effects import METRICS
+
+    rows = results.of_others(sweep.bss).summary()
+    return [row for row in rows.to_dicts() if row["metric"] in METRICS]

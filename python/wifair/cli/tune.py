@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wifair.cli.options import DEFAULT_STORE, Dask, Json, Out, ScenarioFile, Set, StoreFolder, Threads
+from wifair.cli.options import DEFAULT_STORE, Bss, Dask, Json, Out, ScenarioFile, Set, StoreFolder, Threads
 
 if TYPE_CHECKING:
     from wifair.tuning import Point, Tuned
@@ -58,6 +58,7 @@ def tune(
     out: Out = None,
     json: Json = False,
     set: Set = [],  # noqa: B006
+    bss: Bss = "",
     verbose: Verbose = False,
 ) -> None:
     """Search the settings that are best by one or several goals, and verify them on fresh seeds.
@@ -66,6 +67,7 @@ def tune(
     same answer.
     """
     from wifair.cli.output import print_json, progress, say, say_of
+    from wifair.cli.printed_bsss import say_judged
     from wifair.cli.schemes_of_files import assignments
     from wifair.results.results import writable_folder
     from wifair.scenario.scenario import Scenario
@@ -73,11 +75,11 @@ def tune(
     from wifair.tuning import Tuning, TuningInterrupted
 
     loaded = Scenario.from_toml(scenario, assignments(set))
+    loaded.check_bss(bss)
     title = loaded.title or scenario.stem
     asked = _ranges(over)
-    tuning = Tuning(
-        loaded, asked, goal, seeds=seeds, runs=runs, batch=batch, title=f"{title}: tuned {', '.join(asked)}"
-    )
+    name = f"{title}: tuned {', '.join(asked)}{f' for {bss}' if bss else ''}"
+    tuning = Tuning(loaded, asked, goal, seeds=seeds, runs=runs, batch=batch, title=name, bss=bss)
     if out:
         writable_folder(out)
     folder = Store(store)
@@ -96,6 +98,7 @@ def tune(
     if out:
         tuned.frame().write_parquet(out / "points.parquet")
     _print(tuned, title, words, json, verbose)
+    say_judged(loaded.plan(), bss)
     say_of(folder)
     if saved:
         say(f"the verification and points.parquet are in {saved}")
@@ -128,7 +131,7 @@ def _print(tuned: Tuned, title: str, words: list[str], json: bool, verbose: bool
 
     if json:
         return
-    goals = " and ".join(map(str, tuned.goals))
+    goals = " and ".join(map(str, tuned.goals)) + (f" of {tuned.bss}" if tuned.bss else "")
     if tuned.verified is None:
         print_text(f"{title}: so far, by {goals}, not verified:")
     elif len(tuned.best) > 1:
@@ -142,6 +145,7 @@ def _print(tuned: Tuned, title: str, words: list[str], json: bool, verbose: bool
     print_lines([""])
     if tuned.verified is not None:
         _print_verified(tuned)
+        _print_side_effects(tuned)
     _print_points(tuned, verbose)
     states = [point.state for point in tuned.points]
     parts = [f"{len(states) - 1} points, {states.count('stopped')} of them stopped early", f"{tuned.runs} replications"]
@@ -167,7 +171,7 @@ def _print_verified(tuned: Tuned) -> None:
     from wifair.cli.tables import columns
     from wifair.study.study import seeds_text
 
-    results = tuned.verified
+    results = tuned.judged
     assert results is not None
     gains = {(row["scenario"], row["metric"]): row for row in tuned.gains()}
     rows = []
@@ -182,6 +186,19 @@ def _print_verified(tuned: Tuned) -> None:
     ]
     about = f"On fresh seeds ({seeds_text(results.seeds)}), change against the scenario as it is, paired by seed"
     print_table(f"{about}. {means(told for row in rows for told in row[1::2])}", columns(headings, rows, prose=(0,)))
+
+
+def _print_side_effects(tuned: Tuned) -> None:
+    """Prints what the best point changes for the BSSs that are not judged; of a front, each of its points."""
+    from wifair.cli.output import print_lines, print_text
+    from wifair.everything.side_effects import sentences
+
+    best = [pair for pair in tuned.pairs() if pair[0] in {point.name for point in tuned.best}]
+    told = sentences(tuned.side_effects(), best, {name: name for pair in best for name in pair}) if tuned.bss else []
+    for sentence in told:
+        print_text(sentence, indent="  ", first="- ")
+    if told:
+        print_lines([""])
 
 
 def _gain(row: Any) -> str:

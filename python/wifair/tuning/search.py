@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from wifair.analysis.comparison import Differences, paired
+from wifair.analysis.comparison import Differences, Pair, paired
 from wifair.analysis.sweep import coordinate, label
 from wifair.errors import InputError, Interrupted, ScenarioError
+from wifair.everything.side_effects import side_effects
 from wifair.results.metric import Metric
 from wifair.results.quantiles import interval_of
 from wifair.scenario.scenario import Scenario
@@ -84,7 +85,7 @@ class Tuned:
     `points` are all points in the order in which they were asked, the scenario as it is first. `best` are the best points: one, or
     the Pareto front of several goals. `verified` are the results on fresh seeds of the scenario as it is, of `best` and, with
     one goal, of the two next. `runs` counts the replications of the search and of the verification. `exhausted` says that no new point was
-    left to try.
+    left to try. `bss` is the BSS whose flows are judged; without a name they are those of all.
     """
 
     goals: tuple[Goal, ...]
@@ -95,6 +96,12 @@ class Tuned:
     refused: int
     exhausted: bool
     verified: Results | None = None
+    bss: str = ""
+
+    @property
+    def judged(self) -> Results | None:
+        """The results on fresh seeds of the BSS that is judged."""
+        return self.verified.of_bss(self.bss) if self.verified is not None and self.bss else self.verified
 
     @property
     def scenario(self) -> Scenario:
@@ -113,10 +120,15 @@ class Tuned:
 
     def gains(self) -> Differences:
         """What each verified point changes against the scenario as it is on fresh seeds, paired by seed."""
-        if self.verified is None:
-            return Differences()
-        others = [cell.name for cell in self.verified.cells if cell.name != START]
-        return paired(self.verified, [(name, START) for name in others], self.metrics)
+        return paired(self.judged, self.pairs(), self.metrics) if self.judged is not None else Differences()
+
+    def side_effects(self) -> Differences:
+        """What each verified point changes for the BSSs that are not judged; empty if all are."""
+        return side_effects(self.verified, self.bss, self.pairs()) if self.verified and self.bss else Differences()
+
+    def pairs(self) -> list[Pair]:
+        """Each verified point, and the scenario as it is."""
+        return [(cell.name, START) for cell in (self.verified.cells if self.verified else ()) if cell.name != START]
 
     def interval(self, point: Point, goal: Goal) -> Interval:
         """The mean of a goal over the seeds of the search. That of the best is too good: it was chosen by these seeds."""
@@ -145,9 +157,11 @@ class Tuned:
         ]
         counts = {"seeds": self.seeds, "replications": self.runs, "refused": self.refused, "exhausted": self.exhausted}
         found = {**shown, "goals": told, **counts, "points": self.frame().to_dicts(), "gains": list(self.gains())}
-        if self.verified is not None:
+        if self.bss:
+            found |= {"bss": self.bss, "others": list(self.side_effects())}
+        if self.judged is not None:
             wanted = set(self.metrics)
-            found["verified"] = [row for row in self.verified.summary().to_dicts() if row["metric"] in wanted]
+            found["verified"] = [row for row in self.judged.summary().to_dicts() if row["metric"] in wanted]
         return found
 
 
@@ -166,7 +180,8 @@ class Tuning:
     `scenario` is a `Scenario` or a file. `over` maps paths of keys to ranges, as texts (`"20..2000:log"`, `"droptail,codel"`) or as lists of
     choices. `goals` are names of metrics, `"METRIC=highest"` or `"METRIC=lowest"`, or user-defined metrics (`wifair.Metric`). `seeds` is the
     number of replications of a point that is not stopped, `runs` the largest number of replications in all, `batch` the number of
-    points that are asked together: at least a third of the workers keeps all of them busy. `title` names the verification in a store.
+    points that are asked together: at least a third of the workers keeps all of them busy. `title` names the verification in a store. With
+    `bss` the goals are those of the flows of that BSS alone.
 
     Bad input raises `InputError` before any run.
     """
@@ -181,8 +196,11 @@ class Tuning:
         runs: int = RUNS,
         batch: int = BATCH,
         title: str = "",
+        bss: str = "",
     ) -> None:
         self.start = scenario if isinstance(scenario, Scenario) else Scenario.from_toml(scenario)
+        self.start.check_bss(bss, "bss")
+        self.bss = bss
         self.over = ranges(over)
         self.goals = parsed(goals)
         self.seeds = _count("seeds", seeds, 2, MOST_SEEDS)
@@ -301,8 +319,9 @@ class _Search:
             return
         new = range(len(points[0].values) + 1, seeds + 1)
         results = self._results(points, new, "")
+        judged = results.of_bss(self.tuning.bss) if self.tuning.bss else results
         for point in points:
-            columns = [results.values(point.name, goal.metric) for goal in self.tuning.goals]
+            columns = [judged.values(point.name, goal.metric) for goal in self.tuning.goals]
             values = np.column_stack([column.fill_null(math.nan).to_numpy() for column in columns])
             point.values = np.vstack([point.values, values])
         self.runs += len(points) * len(new)
@@ -332,7 +351,7 @@ class _Search:
         merits = [_merits(point, self.tuning.goals) for point in finished]
         best = [finished[i] for i in front(merits)]
         best.sort(key=lambda point: -_merits(point, self.tuning.goals)[:, 0].mean())
-        counts = (self.runs, self.refused, self.exhausted, self.verified)
+        counts = (self.runs, self.refused, self.exhausted, self.verified, self.tuning.bss)
         return Tuned(self.tuning.goals, self.tuning.seeds, points, tuple(best), *counts)
 
     def _to_verify(self, found: Tuned) -> Iterator[Point]:
@@ -363,9 +382,10 @@ def tune(
     runs: int = RUNS,
     threads: int | None = None,
     store: Store | str | Path | None = None,
+    bss: str = "",
 ) -> Tuned:
     """Searches for the settings of a scenario that are best by the goals, and verifies them on fresh seeds (`wifair.Tuning`)."""
-    return Tuning(scenario, over, goals, seeds=seeds, runs=runs).run(threads, store=store)
+    return Tuning(scenario, over, goals, seeds=seeds, runs=runs, bss=bss).run(threads, store=store)
 
 
 def _merits(point: Point, wanted: Sequence[Goal]) -> Values:
