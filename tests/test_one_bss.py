@@ -9,12 +9,17 @@ from typing import Any
 
 import pytest
 from conftest import Cli
-from wifair import Results, Scenario, Sweep, Tuning, compare
+from wifair import Results, Scenario, Sweep, Tuning, compare, toml_text
+from wifair.advising import OWN, Advice, Advising, commands, wording
+from wifair.advising.channels import NUMBERS, Channel, candidates
+from wifair.advising.document import document
 from wifair.errors import InputError, ScenarioError
 from wifair.everything.criteria import criteria, measured
 from wifair.everything.side_effects import METRICS, OTHERS, sentences, side_effects
+from wifair.everything.verdict import Standing
 from wifair.papers.runs import Runs
 from wifair.planned import part
+from wifair.tuning.goals import parsed
 
 # Two flats in a row on one channel, and one on another.
 ROW: dict[str, Any] = {
@@ -345,3 +350,190 @@ def test_tune_says_whose_goals_they_are(cli: Cli, file: str, tmp_path: Path) -> 
     assert "by lowest delay_p95_ms of mine" in " ".join(told.stdout.split())
     whole = cli("tune", file, *options, "--store", str(tmp_path / "store"))
     assert "judged are the flows of all 3 BSSs together" in whole.stderr
+
+
+# Advice
+
+LOADED = {**ROW, "stations": 5, "load": 8}
+
+
+def advised(bss: str = "mine", has: str = "openwrt", wants: str = "calls", **building: Any) -> Advising:
+    scenario = Scenario(
+        run={"warmup_s": 0.5, "duration_s": 2},
+        building={**LOADED, **building},
+        ap={"scheme": "droptail", "limit_packets": 300},
+    )
+    return Advising(scenario, parsed(wants), has, bss=bss)
+
+
+def names_of(advising: Advising) -> dict[str, Any]:
+    return {change.name: dict(change.settings) for change in advising.settable}
+
+
+def test_changes_are_those_of_one_access_point() -> None:
+    found = names_of(advised("flat-2"))
+    assert found["channel 42"] == {"bss[flat-2].channel": 42}
+    assert found["channel 155"] == {"bss[flat-2].channel": 155}
+    assert found["17 dBm"] == {"bss[flat-2].ap.tx_power_dbm": 17.0}
+    assert found["codel, 1000 packets"] == {"bss[flat-2].ap.scheme": "codel", "bss[flat-2].ap.limit_packets": 1000}
+    assert "channel 106" not in found, "its own"
+    assert not any("CWmin" in name or "TXOP" in name for name in found)
+    changed = advised("flat-2").settable[0].applied(advised("flat-2").scenario).plan()
+    assert changed["bss"] == advised().scenario.plan()["bss"]
+    linux = advised("flat-2", has="any").unsettable[0].applied(advised("flat-2").scenario).plan()
+    assert linux["neighbours"][0]["ap"] != advised().scenario.plan()["neighbours"][0]["ap"]
+    assert linux["neighbours"][1]["ap"] == advised().scenario.plan()["neighbours"][1]["ap"]
+
+
+def test_of_the_channels_that_nobody_has_one_is_tried() -> None:
+    tried = [name for name in names_of(advised(channels=[42, 155])) if name.startswith("channel")]
+    assert tried == ["channel 155", "channel 58"], "58 has radar, and 171 is not allowed in most countries"
+    assert not [name for name in names_of(advised(channels="one")) if name.startswith("channel")]
+
+
+@pytest.mark.parametrize(
+    ("has", "phy", "chosen", "do"),
+    [
+        ("linux", "802.11ac", Channel(5.0, 80, 155), ["channel=149", "vht_oper_centr_freq_seg0_idx=155"]),
+        (
+            "linux",
+            "802.11be",
+            Channel(5.0, 80, 106),
+            [
+                "channel=100",
+                "vht_oper_centr_freq_seg0_idx=106",
+                "he_oper_centr_freq_seg0_idx=106",
+                "eht_oper_centr_freq_seg0_idx=106",
+                "ieee80211d=1",
+                "ieee80211h=1",
+            ],
+        ),
+        ("linux", "802.11ax", Channel(6.0, 160, 47), ["channel=33", "he_oper_centr_freq_seg0_idx=47"]),
+        ("linux", "802.11n", Channel(2.4, 20, 6), ["channel=6"]),
+        ("linux", "802.11n", Channel(5.0, 40, 38), ["channel=36"]),
+    ],
+)
+def test_a_channel_is_set_in_hostapd(has: Any, phy: str, chosen: Channel, do: list[str]) -> None:
+    told = commands.channel(has, phy, chosen)
+    assert [line.partition("'")[2].partition("'")[0] for line in told.do if line.startswith("echo")] == do
+    assert told.do[0] == "cp /etc/hostapd/hostapd.conf /etc/hostapd/hostapd.conf.before"
+    assert told.undo[0] == "mv /etc/hostapd/hostapd.conf.before /etc/hostapd/hostapd.conf"
+    assert told.lasting
+
+
+def test_channel_and_power_are_set_with_uci_and_iw() -> None:
+    told = commands.channel("openwrt", "802.11ax", Channel(5.0, 80, 155))
+    assert told.do == (
+        "cp /etc/config/wireless /root/wireless.before",
+        "uci set wireless.radio0.channel='149'",
+        "uci commit wireless",
+        "wifi reload",
+    )
+    assert told.undo == ("mv /root/wireless.before /etc/config/wireless", "wifi reload")
+    assert "uci set wireless.radio0.txpower='17'" in commands.power("openwrt", 17.0, 20.0).do
+    told = commands.power("linux", 17.0, 20.0)
+    assert (told.do, told.undo) == (("iw dev wlan0 set txpower fixed 1700",), ("iw dev wlan0 set txpower fixed 2000",))
+
+
+def test_every_channel_of_the_tables_is_one_of_the_engine() -> None:
+    phys = {2.4: "802.11n", 5.0: "802.11ac", 6.0: "802.11be"}
+    for (band_ghz, width_mhz), numbers in NUMBERS.items():
+        for number in (numbers[0], numbers[-1]):
+            bss = [{"name": name, "channel": number} for name in ("mine", "other")]
+            stations = [{"name": f"at-{each['name']}", "bss": each["name"]} for each in bss]
+            flows = [{"station": each["name"], "direction": "up", "name": f"{each['name']}-up"} for each in stations]
+            phy = {"name": phys[band_ghz], "band_ghz": band_ghz, "width_mhz": width_mhz}
+            plan = Scenario(phy=phy, field={}, bss=bss, stations=stations, flows=flows, station={"mcs": 3}).plan()
+            [first, *_] = candidates(plan, "mine")
+            assert (first.band_ghz, first.width_mhz) == (band_ghz, width_mhz)
+
+
+# Mine shares a channel with the left neighbour; the right one has a channel of its own. All upload.
+THREE: dict[str, Any] = {
+    "run": {"warmup_s": 0.5, "duration_s": 1.5},
+    "phy": {"name": "802.11a"},
+    "field": {},
+    "bss": [{"name": name, "channel": channel} for name, channel in (("mine", 36), ("left", 36), ("right", 40))],
+    "stations": [{"name": f"at-{name}", "bss": name} for name in ("mine", "left", "right")],
+    "flows": [
+        {"name": f"{name}-upload", "station": f"at-{name}", "direction": "up"} for name in ("mine", "left", "right")
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def advice() -> Advice:
+    return Advising(Scenario(**THREE), parsed("total"), "openwrt", bss="mine").run()
+
+
+def test_advice_is_by_the_goals_of_one_bss(advice: Advice) -> None:
+    assert advice.best is not None
+    assert advice.best.name == "channel 44"
+    assert advice.standing(advice.best) is Standing.BETTER
+    mine = advice.scenario.run(seeds=6).of_bss("mine")
+    assert advice.searched[OWN]["total_mbps"][:6].tolist() == mine.metrics["total_mbps"].to_list()
+    assert 1.7 < advice.effect(advice.best, advice.criteria[0]).estimate < 2.3, (
+        "half of a channel before, and all of it now"
+    )
+    assert "total" in wording.headline(advice)
+    assert wording.headline(advice).endswith("The other BSSs: gain: left.")
+    assert "for all BSSs" in wording.not_tried(advice)
+
+
+def test_advice_shows_what_the_others_pay(advice: Advice) -> None:
+    """On the channel of the right neighbour, mine has as much as before, the left has more and the right less."""
+    assert advice.best is not None
+    gains = [row for row in advice.side_effects(advice.best) if row["bss"] in ("left", "right")]
+    total = {row["bss"]: row["difference"] / row["reference"] for row in gains if row["metric"] == "total_mbps"}
+    assert total["left"] == pytest.approx(1, abs=0.3)
+    assert total["right"] == 0
+    [told] = wording.of_others(advice, advice.best)
+    assert "Of them gain: left (total +" in told
+    onto = advice.changes["channel 40"]
+    assert advice.others_standings(onto) == {"left": Standing.BETTER, "right": Standing.WORSE}
+    assert wording.others_in_short(advice, onto) == "lose: right; gain: left"
+
+
+def test_the_document_and_the_page_have_the_others(advice: Advice) -> None:
+    told = document(advice)
+    assert told["bss"] == "mine"
+    assert told["confirmed"][0]["others"] == "gain: left"
+    assert {row["bss"] for row in told["confirmed"][0]["side_effects"]} == {OTHERS, "left", "right"}
+    assert {row["change"]: row["others"] for row in told["changes"]}["channel 40"] == "lose: right; gain: left"
+    assert told["prediction"]["settings"] == {"bss[mine].channel": 44}
+    assert told["prediction"]["stations"] == ["at-mine"]
+
+
+def test_a_probe_is_added_in_the_bss_that_is_judged() -> None:
+    advising = advised("flat-3", wants="pings", stations=2)
+    [remark] = advising.remarks
+    assert "at flat-3-" in remark
+    assert advising.scenario.plan()["flows"][-1]["station"].startswith("flat-3-")
+
+
+def test_advice_needs_the_name_of_a_bss(cli: Cli, file: str) -> None:
+    with pytest.raises(
+        InputError, match=r"--bss: advice is for one BSS of several; allowed here: mine, flat-2, flat-3\."
+    ):
+        advised("")
+    with pytest.raises(InputError, match="did you mean flat-2"):
+        advised("flat2")
+    told = cli("advise", file, "--bss", "mine", "--population")
+    assert told.returncode == 2
+    assert "--population" in told.stderr
+
+
+def test_the_command_advises_one_bss(here: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "three.toml"
+    path.write_text(toml_text.document(Scenario(**THREE).settings()), encoding="utf-8")
+    words = ["advise", path, "--bss", "left", "--want", "total", "--has", "openwrt", "--store", tmp_path / "store"]
+    page = tmp_path / "advice.html"
+    told = here(*words, "--out", page)
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.startswith("three, left: Set channel 44: total")
+    assert "uci set wireless.radio0.channel='44'" in told.stdout
+    assert "gain: mine (total" in " ".join(told.stdout.split())
+    assert "the others" in page.read_text(encoding="utf-8")
+    assert json.loads(here(*words, "--json").stdout)["prediction"] is None, (
+        "runs show what the first access point shows"
+    )

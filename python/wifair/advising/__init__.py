@@ -1,5 +1,6 @@
 """Advice for one network: what to change at its access point, what that is worth, and the commands.
 
+channels.py    the channels that a BSS could move to
 commands.py    the commands that make a change and undo it
 changes.py     the changes that are tried
 yardsticks.py  what they are judged by: goals, criteria of the scenario, flows

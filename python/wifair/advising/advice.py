@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,12 +13,14 @@ from wifair.advising import rule
 from wifair.advising.changes import Change, equipment, settable, unsettable
 from wifair.advising.doubts import Doubt, Unvaried, doubts
 from wifair.advising.yardsticks import Yardstick, found, of_flows, yardsticks
+from wifair.analysis.comparison import Differences
 from wifair.errors import InputError, Interrupted
 from wifair.everything.criteria import Criterion
+from wifair.everything.side_effects import side_effects
 from wifair.everything.verdict import Standing, Verdict
 from wifair.observed.origins import Mark
 from wifair.papers.runs import Runs
-from wifair.planned import refuse_several
+from wifair.planned import bsss_of, others_of, part
 from wifair.population.place import Place, place
 from wifair.scenario.scenario import Scenario
 from wifair.study.job import Cell
@@ -94,6 +96,12 @@ class Advice:
     beyond: Verdict | None = None
     best: Change | None = None
     best_beyond: Change | None = None
+    # Of several BSSs the one whose owner is advised. By name of the others their criteria; by change and BSS their values by criterion, on the seeds
+    # of the search and on fresh ones.
+    bss: str = ""
+    others: Mapping[str, tuple[Yardstick, ...]] = field(default_factory=dict)
+    others_searched: dict[str, dict[str, dict[str, Values]]] = field(default_factory=dict)
+    others_fresh: Mapping[str, Mapping[str, Mapping[str, Values]]] = field(default_factory=dict)
     confirmed: Verdict | None = None
     flows: Verdict | None = None
     fresh: Results | None = None
@@ -110,6 +118,35 @@ class Advice:
     def criteria(self) -> tuple[Criterion, ...]:
         """The criteria of the goals."""
         return tuple(each.criterion for each in self.yardsticks)
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """The plan of the BSS that is judged."""
+        return judged_plan(self.scenario, self.bss)
+
+    def others_standings(self, change: Change) -> dict[str, Standing]:
+        """How each of the other BSSs fares with a change by the criteria of its applications: on fresh seeds, or by those of the search.
+
+        Each is judged alone, since what one gains hides what another loses. The error of 5 % is that of all of them together.
+        """
+        found = {}
+        for name, wanted in self.others.items():
+            of_change = self.others_fresh or self.others_searched
+            if change.name not in of_change:
+                of_change = self.others_searched
+            if change.name not in of_change:
+                return {}
+            values = {each: of_change[each][name] for each in (OWN, change.name)}
+            stages = len(self.others) * (len(rule.STAGES) if of_change is self.others_searched else 1)
+            criteria = [each.criterion for each in wanted]
+            found[name] = rule.verdict(values, criteria, stages=stages).standing(change.name, OWN)
+        return found
+
+    def side_effects(self, change: Change) -> Differences:
+        """What a change does to the other BSSs on fresh seeds, all together and each alone."""
+        if self.fresh is None or not self.bss:
+            return Differences()
+        return side_effects(self.fresh, self.bss, [(change.name, OWN)])
 
     def standing(self, change: Change) -> Standing:
         """How a change compares with the scenario as it is on fresh seeds."""
@@ -140,6 +177,7 @@ class Advising:
 
     `goals` are those of `wifair.tuning.goals`; without goals the criteria of the scenario decide. `has` is the equipment: "openwrt", "linux", or "any",
     with which schemes are tried that no command sets. `marks` are the values that are assumed or unknown, and `population` are networks to compare with.
+    Of several BSSs, `bss` names the one whose owner is advised.
     Bad input raises `InputError` before any run.
     """
 
@@ -150,23 +188,34 @@ class Advising:
         has: str = "any",
         marks: Sequence[Mark] = (),
         population: Mapping[str, Scenario] | None = None,
+        bss: str = "",
     ) -> None:
         equipment(has)
-        refuse_several(scenario.plan(), "advice")
+        scenario.check_bss(bss)
+        several = bsss_of(scenario.plan())
+        if len(several) > 1 and not bss:
+            raise InputError(f"--bss: advice is for one BSS of several; allowed here: {', '.join(several)}.")
+        if bss and population:
+            raise InputError("--population: its networks have one BSS each; allowed here: a scenario of one BSS.")
+        self.bss = bss
         self.goals, self.population = tuple(goals), population
         self.place = place(scenario, population) if population else None
-        self.scenario, self.remarks = with_probes(scenario, goals)
-        self.yardsticks = yardsticks(self.scenario.plan(), goals)
+        self.scenario, self.remarks = with_probes(scenario, goals, bss)
+        plan = judged_plan(self.scenario, bss)
+        self.yardsticks = yardsticks(plan, goals)
         if not self.yardsticks:
             raise InputError(
                 "goals: the scenario has nothing that advice could be judged by; allowed here: a goal, such as --want total."
             )
-        self.settable = settable(self.scenario, has)
-        self.unsettable = unsettable(self.scenario, has, self.settable)
+        others = others_of(scenario.plan(), bss) if bss else []
+        wanted = {name: yardsticks(judged_plan(self.scenario, name), ()) for name in others}
+        self.others = {name: found for name, found in wanted.items() if found}
+        self.settable = settable(self.scenario, has, bss)
+        self.unsettable = unsettable(self.scenario, has, self.settable, bss)
         if not self.settable and not self.unsettable:
             raise InputError(f"--has: {has} has no setting that changes this scenario; allowed here: any.")
         self.doubts, self.unvaried = doubts(self.scenario, marks)
-        self.flows = of_flows(self.scenario.plan())
+        self.flows = of_flows(plan)
 
     def run(
         self,
@@ -180,7 +229,16 @@ class Advising:
         `dask` is a scheduler's address or "local", to run on that cluster.
         """
         changes = {change.name: change for change in (*self.settable, *self.unsettable)}
-        advice = Advice(self.scenario, self.yardsticks, changes, self.remarks, unvaried=self.unvaried, place=self.place)
+        advice = Advice(
+            self.scenario,
+            self.yardsticks,
+            changes,
+            self.remarks,
+            bss=self.bss,
+            others=self.others,
+            unvaried=self.unvaried,
+            place=self.place,
+        )
         try:
             _Run(self, advice, threads, bars, store, dask).run()
         except (StudyInterrupted, KeyboardInterrupt):
@@ -253,18 +311,38 @@ class _Run:
         return results
 
     def _measure(self, title: str, names: Sequence[str], seeds: range) -> Mapping[str, Mapping[str, Values]]:
-        results = self._results(title, self._cells(names, self.advice.scenario), seeds)
-        return found(results, self.advice.scenario.plan(), self.advice.yardsticks)
+        advice = self.advice
+        results = self._results(title, self._cells(names, advice.scenario), seeds)
+        for name, by_bss in self._of_others(results).items():
+            for bss, values in by_bss.items():
+                mine = advice.others_searched.setdefault(name, {}).setdefault(bss, {})
+                for key, more in values.items():
+                    mine[key] = np.concatenate([mine[key], more]) if key in mine else more
+        return found(self._judged(results), advice.plan, advice.yardsticks)
+
+    def _judged(self, results: Results) -> Results:
+        """The results of the BSS that is judged."""
+        return results.of_bss(self.advice.bss) if self.advice.bss else results
+
+    def _of_others(self, results: Results) -> dict[str, dict[str, dict[str, Values]]]:
+        """The values of the others, by scenario, BSS and criterion."""
+        by_name: dict[str, dict[str, dict[str, Values]]] = {}
+        for bss, wanted in self.advice.others.items():
+            values = found(results.of_bss(bss), judged_plan(self.advice.scenario, bss), wanted)
+            for name, mine in values.items():
+                by_name.setdefault(name, {})[bss] = mine
+        return by_name
 
     def _confirm(self, chosen: Sequence[Change]) -> None:
-        advice, plan = self.advice, self.advice.scenario.plan()
+        advice, plan = self.advice, self.advice.plan
         seeds = range(FIRST_FRESH, FIRST_FRESH + rule.FRESH)
         names = [OWN, *(change.name for change in chosen)]
         results = self._results("confirmation", self._cells(names, advice.scenario), seeds)
-        advice.values = found(results, plan, advice.yardsticks)
+        advice.values = found(self._judged(results), plan, advice.yardsticks)
+        advice.others_fresh = self._of_others(results)
         advice.confirmed = rule.verdict(advice.values, advice.criteria, _judging(advice.yardsticks))
         advice.fresh = results
-        runs = Runs.of(results)
+        runs = Runs.of(self._judged(results))
         of_flows = {name: {c.id: c.values(runs.cell(change=name)) for c in self.advising.flows} for name in names}
         advice.flows = rule.verdict(of_flows, self.advising.flows)
 
@@ -275,7 +353,8 @@ class _Run:
             self.advice.doubted.append(Doubted(doubt, None, str(error)))
             return
         results = self._results(f"{doubt.family}: {doubt.other}", cells, range(FIRST_FRESH, FIRST_FRESH + DOUBT_SEEDS))
-        values = found(results, doubt.scenario.plan(), self.advice.yardsticks)
+        plan = judged_plan(doubt.scenario, self.advice.bss)
+        values = found(self._judged(results), plan, self.advice.yardsticks)
         found_then = rule.verdict(values, self.advice.criteria, _judging(self.advice.yardsticks))
         self.advice.doubted.append(Doubted(doubt, found_then, values=values, results=results))
 
@@ -304,15 +383,20 @@ def _judging(among: Sequence[Yardstick]) -> Callable[[str, Values], Values]:
     return lambda key, values: by_key[key].judged(values)
 
 
-def with_probes(scenario: Scenario, goals: Sequence[Goal]) -> tuple[Scenario, list[str]]:
+def judged_plan(scenario: Scenario, bss: str) -> dict[str, Any]:
+    """The plan of the BSS that is judged: the only one, or the one of that name."""
+    return part(scenario.plan(), [bss]) if bss else scenario.plan()
+
+
+def with_probes(scenario: Scenario, goals: Sequence[Goal], bss: str = "") -> tuple[Scenario, list[str]]:
     """The scenario with a flow for each goal that nothing there could be measured by, if such a flow hardly loads the network.
 
-    It belongs to the station with the slowest link. Raises `InputError` for other goals.
+    It belongs to the station with the slowest link, of several BSSs in the named one. Raises `InputError` for other goals.
     """
     remarks: list[str] = []
     for goal in goals:
         word = WORDS.get(goal.word)
-        plan = scenario.plan()
+        plan = judged_plan(scenario, bss)
         there = {flow["application"]["name"] for flow in plan["flows"]}
         if word is None or not word.needs or there & set(word.needs) - {"udp"} or ("udp" in word.needs and calls(plan)):
             continue
@@ -321,7 +405,7 @@ def with_probes(scenario: Scenario, goals: Sequence[Goal]) -> tuple[Scenario, li
                 f"goals: {goal.word}: no flow of the scenario has the application {' or '.join(word.needs)}; allowed here: other goals, or a "
                 f"scenario with such a flow."
             )
-        slowest = _slowest(scenario)
+        slowest = _slowest(scenario, bss)
         probe = {
             "name": f"{PROBE}{word.probe}",
             "station": slowest,
@@ -329,16 +413,16 @@ def with_probes(scenario: Scenario, goals: Sequence[Goal]) -> tuple[Scenario, li
             "application": word.probe,
         }
         settings = scenario.settings()
-        scenario = Scenario.from_settings({**settings, "flows": [*settings["flows"], probe]})
+        scenario = Scenario.from_settings({**settings, "flows": [*settings.get("flows", []), probe]})
         remarks.append(
             f"{goal.word}: the scenario has none, so one of {word.probe} was added at {slowest}, whose link is the slowest"
         )
     return scenario, remarks
 
 
-def _slowest(scenario: Scenario) -> str:
+def _slowest(scenario: Scenario, bss: str) -> str:
     access = scenario.channel_access(1500)
-    named = {station["label"] for station in scenario.plan()["bss"]["stations"]}
+    named = {station["label"] for station in judged_plan(scenario, bss)["bss"]["stations"]}
     called = {str(group.name) for group in scenario.stations if group.count == 1}
     called |= {f"{group.name}-{i}" for group in scenario.stations if group.count > 1 for i in range(1, group.count + 1)}
     times = {station: row["one"]["airtime_us"] for (station, way), row in access.items() if way == "down"}

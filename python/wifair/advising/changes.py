@@ -7,16 +7,19 @@ them never fills, so only their limits change. With any other scheme the queue i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from wifair.advising.channels import candidates
 from wifair.advising.commands import (
     Commands,
     Equipment,
     announced,
     aql,
     at_ap,
+    channel,
     hostapd,
+    power,
     qdisc,
     qos_map,
     replaced_qdisc,
@@ -25,6 +28,7 @@ from wifair.advising.commands import (
 from wifair.errors import InputError
 from wifair.everything.contenders import REFERENCE, Contender, contenders, with_defaults
 from wifair.keys import nearest
+from wifair.planned import part
 from wifair.scenario.scenario import Scenario
 
 # What `--has` may be. With "any", schemes that no command sets are tried as well.
@@ -34,6 +38,7 @@ LIMITS_PACKETS = (1024, 256)
 QUANTUM_BYTES = 1514
 # Airtime queue limits of a station, low and high in µs. Linux has 5,000 and 12,000.
 AQL_US = ((2_500, 6_000), (1_250, 3_000), (10_000, 24_000))
+POWER_STEPS_DB = (-3.0, -6.0, 3.0)
 STATIONS_CW_MIN = (31, 63)
 AP_TXOP_US = (2_000.0, 4_000.0)
 # Qdiscs by scheme, with the limits in packets that are tried. fq_codel has its default, the others Linux's queue length.
@@ -57,11 +62,13 @@ class Change:
     settings: Mapping[str, Any] = field(default_factory=dict)
     commands: Commands | None = None
     contender: Contender | None = None
+    # The BSS of the contender, of several.
+    bss: str = ""
 
     def applied(self, scenario: Scenario) -> Scenario:
         """The scenario with this change. Raises `InputError` if they do not go together."""
         if self.contender is not None:
-            return self.contender.applied(with_defaults(scenario))
+            return self.contender.applied(scenario if self.bss else with_defaults(scenario), bss=self.bss)
         return scenario.override(self.settings)
 
 
@@ -74,21 +81,38 @@ def equipment(has: str) -> Equipment:
     return "openwrt" if has == "openwrt" else "linux"
 
 
-def settable(scenario: Scenario, has: str) -> list[Change]:
-    """The changes that commands can make in this scenario."""
+def settable(scenario: Scenario, has: str, bss: str = "") -> list[Change]:
+    """The changes that commands can make in this scenario, of several BSSs at the access point of the named one.
+
+    Of several, those of keys that hold for all of them are left out, and channels and powers are added.
+    """
     plan, form = scenario.plan(), equipment(has)
-    found = [change for make in MAKERS for change in make(plan["bss"], plan["flows"], form)]
+    own = part(plan, [bss]) if bss else plan
+    found = [change for make in MAKERS for change in make(own["bss"], own["flows"], form)]
+    if bss:
+        at = [
+            _at(change, scenario.bss_key(bss))
+            for change in found
+            if all(key.startswith("ap.") for key in change.settings)
+        ]
+        found = [*at, *_channels(scenario, bss, form), *_powers(own["bss"], scenario.bss_key(bss), form)]
     return _distinct(scenario, found)
 
 
-def unsettable(scenario: Scenario, has: str, among: Sequence[Change]) -> list[Change]:
+def _at(change: Change, bss_key: str) -> Change:
+    """The change at the access point of one BSS."""
+    return replace(change, settings={f"{bss_key}.{key}": value for key, value in change.settings.items()})
+
+
+def unsettable(scenario: Scenario, has: str, among: Sequence[Change], bss: str = "") -> list[Change]:
     """The schemes that no command sets here; none unless the equipment is "any". `among` are the settable changes."""
     if has != "any":
         return []
-    own = scenario.plan()["bss"]["ap"]["port"]["scheme"]["name"]
-    taken = {own, *(change.settings.get("ap.scheme") for change in among)}
+    plan = scenario.plan()
+    own = (part(plan, [bss]) if bss else plan)["bss"]["ap"]["port"]["scheme"]["name"]
+    taken = {own, *(change.settings.get(scenario.scheme_key(bss)) for change in among)}
     found = [
-        Change(each.name, each.about, contender=each)
+        Change(each.name, each.about, contender=each, bss=bss)
         for each in contenders()
         if type(each) is Contender and not each.tcp and each.name not in taken
     ]
@@ -195,6 +219,39 @@ def _qos_map(bss: Bss, flows: Flows, form: Equipment) -> Iterator[Change]:
         return
     about = "categories by RFC 8325: calls with DSCP EF are voice. Linux 6.8 and later classify so without it"
     yield Change("QoS Map of RFC 8325", about, {"mac.edca.classify": "rfc-8325"}, qos_map(form, QOS_MAP))
+
+
+def _channels(scenario: Scenario, bss: str, form: Equipment) -> Iterator[Change]:
+    """The channels of other BSSs, and the first one of nobody that goes together with them."""
+    plan = scenario.plan()
+    key = f"{scenario.bss_key(bss)}.channel"
+    for each in candidates(plan, bss):
+        there = f"{len(each.others)} BSS{'s' if len(each.others) > 1 else ''} there" if each.others else "nobody there"
+        about = f"another channel; {there}"
+        about += (
+            ", and the access point first listens for radar, which needs the country to be set"
+            if each.has_radar
+            else ""
+        )
+        about += "; hostapd's ht_capab needs [HT40+]" if each.width_mhz > 20 and form == "linux" else ""
+        change = Change(
+            f"channel {each.number}", about, {key: each.number}, channel(form, plan["bss"]["phy"]["name"], each)
+        )
+        if each.others:
+            yield change
+        elif _distinct(scenario, [change]):
+            yield change
+            return
+
+
+def _powers(bss: Bss, bss_key: str, form: Equipment) -> Iterator[Change]:
+    own_dbm = bss["ap"]["tx_power_dbm"]
+    old_dbm = bss["channel"]["tx_power_dbm"] if own_dbm is None else own_dbm
+    for step_db in POWER_STEPS_DB:
+        new_dbm = old_dbm + step_db
+        about = "transmit power of the access point; stations keep their rates in the model"
+        about += ", and the country may not allow it" if step_db > 0 else ""
+        yield Change(f"{new_dbm:g} dBm", about, {f"{bss_key}.ap.tx_power_dbm": new_dbm}, power(form, new_dbm, old_dbm))
 
 
 MAKERS: Sequence[Callable[[Bss, Flows, Equipment], Iterator[Change]]] = (

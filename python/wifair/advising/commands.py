@@ -2,7 +2,7 @@
 
 The interface is `wlan0`, the PHY `phy0`, and OpenWrt's radio `radio0`. Sources: `tc-pfifo(8)`, `tc-codel(8)`, `tc-fq_codel(8)`, `tc-pie(8)`; the
 help of iw 5.19 (`phy set txq`); `aql_txq_limit_write` in `net/mac80211/debugfs.c` of Linux 6.12; hostapd's example `hostapd.conf`; OpenWrt's
-`hostapd_options` (radio) and `iw_qos_map_set` (interface) in `/etc/config/wireless`.
+`channel`, `txpower`, `hostapd_options` (radio) and `iw_qos_map_set` (interface) in `/etc/config/wireless`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from math import log2
 from typing import Any, Literal
 
+from wifair.advising.channels import Channel
+
 Tool = Literal["tc", "iw", "debugfs", "hostapd", "uci"]
 # Equipment by the option `--has`.
 Equipment = Literal["linux", "openwrt"]
 
 DEVICE, PHY, RADIO = "wlan0", "phy0", "radio0"
 HOSTAPD = "/etc/hostapd/hostapd.conf"
+WIRELESS, SAVED = "/etc/config/wireless", "/root/wireless.before"
 AQL = f"/sys/kernel/debug/ieee80211/{PHY}/aql_txq_limit"
 # The categories by their number in the kernel: voice, video, best effort, background.
 CATEGORIES = range(4)
@@ -98,6 +101,33 @@ def qos_map(equipment: Equipment, value: str) -> Commands:
         key = f"wireless.default_{RADIO}.iw_qos_map_set"
         return _uci([f"uci set {key}='{value}'"], [f"uci delete {key}"])
     return _hostapd_conf([f"qos_map_set={value}"])
+
+
+def channel(equipment: Equipment, phy: str, chosen: Channel) -> Commands:
+    """Another channel of the same width. The undoing commands restore the former file, since a scenario does not have its primary channel."""
+    if equipment == "openwrt":
+        return _saved_uci(f"uci set wireless.{RADIO}.channel='{chosen.primary}'")
+    lines = [f"channel={chosen.primary}"]
+    generations = {"802.11ac": 1, "802.11ax": 2, "802.11be": 3}
+    of = ("vht", "he", "eht")[: generations.get(phy, 0)] if chosen.width_mhz >= 80 else ()
+    lines += [
+        f"{each}_oper_centr_freq_seg0_idx={chosen.number}" for each in of if each != "vht" or chosen.band_ghz == 5.0
+    ]
+    lines += ["ieee80211d=1", "ieee80211h=1"] if chosen.has_radar else []
+    return _hostapd_conf(lines)
+
+
+def power(equipment: Equipment, new_dbm: float, old_dbm: float) -> Commands:
+    """Another transmit power of the access point. iw has it in hundredths of a dBm."""
+    if equipment == "openwrt":
+        return _saved_uci(f"uci set wireless.{RADIO}.txpower='{new_dbm:.0f}'")
+    do, undo = (f"iw dev {DEVICE} set txpower fixed {100 * dbm:.0f}" for dbm in (new_dbm, old_dbm))
+    return Commands("iw", (do,), (undo,))
+
+
+def _saved_uci(line: str) -> Commands:
+    do = (f"cp {WIRELESS} {SAVED}", line, "uci commit wireless", "wifi reload")
+    return Commands("uci", do, (f"mv {SAVED} {WIRELESS}", "wifi reload"), lasting=True)
 
 
 def _uci(do: Sequence[str], undo: Sequence[str]) -> Commands:

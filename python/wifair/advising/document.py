@@ -18,6 +18,7 @@ def document(advice: Advice) -> dict[str, Any]:
     return {
         "advice": wording.headline(advice),
         "goals": [{"goal": each.title, "metric": each.criterion.id} for each in advice.yardsticks],
+        **({"bss": advice.bss} if advice.bss else {}),
         "best": advice.best.name if advice.best else None,
         "best_without_command": advice.best_beyond.name if advice.best_beyond else None,
         "confirmed": [_confirmed(advice, change) for change in chosen] if advice.confirmed else [],
@@ -59,6 +60,11 @@ def _confirmed(advice: Advice, change: Change) -> dict[str, Any]:
         "bounds": wording.bounds(advice, change.name),
         "gain": wording.winners(advice, change),
         "lose": wording.losers(advice, change),
+        **(
+            {"others": wording.others_in_short(advice, change), "side_effects": list(advice.side_effects(change))}
+            if advice.bss
+            else {}
+        ),
         "commands": _commands(change),
     }
 
@@ -70,6 +76,7 @@ def _searched(advice: Advice, change: Change) -> dict[str, Any]:
         "search": state,
         "seeds": seeds,
         "effects": list(effects),
+        **({"others": wording.others_in_short(advice, change)} if advice.bss else {}),
         "settings": dict(change.settings),
         "commands": _commands(change),
     }

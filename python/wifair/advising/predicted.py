@@ -5,16 +5,19 @@ from __future__ import annotations
 from wifair.advising.advice import OWN, PROBE, Advice
 from wifair.advising.changes import Change
 from wifair.observed.shown import network, of_runs
+from wifair.planned import bsss_of
 from wifair.prediction.prediction import Other, Pair, Prediction
 from wifair.results.results import Results
 
 
 def predicted(advice: Advice) -> Prediction | None:
-    """The prediction for the best change, from the fresh seeds and from those of the assumptions; None without a confirmed change."""
+    """The prediction for the best change, from the fresh seeds and from those of the assumptions; None without a confirmed change, and for another BSS than the first."""
     change = advice.best or advice.best_beyond
     if change is None or advice.fresh is None:
         return None
-    plan = advice.scenario.plan()
+    plan = advice.plan
+    if advice.bss and advice.bss != next(iter(bsss_of(advice.scenario.plan()))):
+        return None  # runs show what the first access point shows
     stations, flows = network(
         {**plan, "flows": [flow for flow in plan["flows"] if not flow["label"].startswith(PROBE)]}
     )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from wifair.advising.advice import NEAREST, OWN, Advice, Doubted
 from wifair.advising.changes import Change
 from wifair.everything.criteria import Criterion, number
+from wifair.everything.side_effects import sentences
 from wifair.everything.verdict import Standing
 from wifair.population.properties import Property
 from wifair.stats import Values, t_interval
@@ -21,14 +22,56 @@ STANDINGS = {
     Standing.OPEN: "open",
     Standing.UNFINISHED: "transfers do not end",
 }
+# BSSs that a cell of the table of changes names.
+NAMED = 2
+NOT_TRIED_AT_ONE = (
+    "Not tried: EDCA parameters, an RTS threshold, and limits of A-MPDUs and A-MSDUs, since in the model these keys hold for all BSSs; other widths of "
+    "the channel; queues in the hardware, which a field does not have."
+)
 NOT_TRIED = (
     "Not tried: an RTS threshold, and limits of A-MPDUs and A-MSDUs. In the model these keys hold for all nodes, and an access point sets its own "
     "only."
 )
 
 
+def not_tried(advice: Advice) -> str:
+    """What was not tried, and why."""
+    return NOT_TRIED_AT_ONE if advice.bss else NOT_TRIED
+
+
+def of_others(advice: Advice, change: Change) -> list[str]:
+    """What a change does to the other BSSs on fresh seeds."""
+    pairs = [(change.name, OWN)]
+    return sentences(advice.side_effects(change), pairs, {name: name for name in pairs[0]})
+
+
+def others_in_short(advice: Advice, change: Change) -> str:
+    """Which of the other BSSs lose and gain with a change, as a cell of a table; empty without others."""
+    standings = advice.others_standings(change)
+    told = []
+    for verb, wanted in (
+        ("lose", (Standing.WORSE, Standing.UNFINISHED)),
+        ("lose and gain", (Standing.TRADE,)),
+        ("gain", (Standing.BETTER,)),
+    ):
+        names = [name for name, standing in standings.items() if standing in wanted]
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        told += [f"{verb}: {', '.join(names[:NAMED])}{more}"] if names else []
+    left_open = list(standings.values()).count(Standing.OPEN)
+    told += [f"{left_open} of {len(standings)} open"] if left_open else []
+    return "; ".join(told) or ("no difference that matters" if standings else "")
+
+
 def headline(advice: Advice) -> str:
-    """The advice in one sentence."""
+    """The advice in one sentence, and what becomes of the other BSSs if there are any."""
+    told = _headline(advice)
+    best = advice.best
+    if best is None or advice.confirmed is None or not advice.others or not is_advised(advice):
+        return told
+    return f"{told} The other BSSs: {others_in_short(advice, best)}."
+
+
+def _headline(advice: Advice) -> str:
     best = advice.best
     if advice.search is None and best is None:
         return "No change was tried to the end."

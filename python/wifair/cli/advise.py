@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wifair.cli.options import DEFAULT_STORE, Dask, Json, ScenarioFile, Set, StoreFolder, Threads, Verbose
+from wifair.cli.options import DEFAULT_STORE, Bss, Dask, Json, ScenarioFile, Set, StoreFolder, Threads, Verbose
 
 if TYPE_CHECKING:
     from wifair.advising import Advice, Change
@@ -65,6 +65,7 @@ def advise(
     dask: Dask = None,
     json: Json = False,
     set: Set = [],  # noqa: B006
+    bss: Bss = "",
     verbose: Verbose = False,
 ) -> None:
     """Say what to change at the access point, what that is worth, and with which commands.
@@ -84,12 +85,12 @@ def advise(
     from wifair.tuning.goals import parsed
 
     loaded = Scenario.from_toml(scenario, assignments(set))
-    title = loaded.title or scenario.stem
+    title = f"{loaded.title or scenario.stem}{f', {bss}' if bss else ''}"
     given = {text.partition("=")[0].strip() for text in set}
     text = gallery.file_of(scenario).read_text(encoding="utf-8")
     assumptions = [mark for mark in marks(text) if mark.path not in given]
     others = Population().scenarios if population else None
-    advising = Advising(loaded, parsed(want, "--want") if want else (), has, assumptions, others)
+    advising = Advising(loaded, parsed(want, "--want") if want else (), has, assumptions, others, bss)
     if out:
         check_name(out)
         writable_folder(out.parent)
@@ -159,6 +160,8 @@ def print_advice(advice: Advice, title: str, verbose: bool) -> None:
         for told in wording.bounds(advice, best.name):
             print_text(told, indent="  ", first="- ")
         _print_flows(advice, best, verbose)
+        for told in wording.of_others(advice, best):
+            print_text(told, indent="  ", first="- ")
         _print_commands(best)
     if found := wording.beyond(advice):
         print_lines(["Better, but no command sets it:"])
@@ -173,7 +176,7 @@ def print_advice(advice: Advice, title: str, verbose: bool) -> None:
         print_text(f"{len(assumed) - SHOWN} more with --verbose", indent="  ", first="- ")
     for told in wording.placed(advice):
         print_text(told, indent="  ", first="- ")
-    print_text(f"{advice.runs} replications. {wording.NOT_TRIED}")
+    print_text(f"{advice.runs} replications. {wording.not_tried(advice)}")
 
 
 def _print_flows(advice: Advice, best: Change, verbose: bool) -> None:
@@ -208,8 +211,10 @@ def _print_ranking(advice: Advice, verbose: bool) -> None:
     rows = []
     for change in changes if verbose else changes[:SHOWN]:
         state, seeds, effects = wording.searched(advice, change)
-        rows.append((change.name, state, f"{seeds}", *effects))
+        others = [wording.others_in_short(advice, change)] if advice.bss else []
+        rows.append((change.name, state, f"{seeds}", *effects, *others))
     rest = f"; {len(changes) - len(rows)} more with --verbose" if len(changes) > len(rows) else ""
     headings = ("change", "search says", "seeds", *(each.title for each in advice.yardsticks))
+    headings += ("the others",) if advice.bss else ()
     about = "Changes by the seeds of the search, the best first. Effects of the best are too good here, since these seeds chose it"
-    print_table(f"{about}{rest}", columns(headings, rows, left=2, prose=(0,)))
+    print_table(f"{about}{rest}", columns(headings, rows, left=2, prose=(0, len(headings) - 1) if advice.bss else (0,)))

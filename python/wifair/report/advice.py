@@ -48,7 +48,7 @@ def of_advice(advice: Advice, title: str, arguments: Sequence[str]) -> Report:
         sections.append(Section("Networks like this one", [Findings(told)]))
     sections.append(Section("All changes", [_ranking(advice)]))
     paragraphs = (" ".join(part.split()) for part in (rule.__doc__ or "").split("\n\n"))
-    sections.append(Section("The rule", [Text([*paragraphs, wording.NOT_TRIED])]))
+    sections.append(Section("The rule", [Text([*paragraphs, wording.not_tried(advice)])]))
     if advice.fresh is not None:
         sections.append(again(arguments, advice.fresh))
         return Report(f"Advice: {title}", lead, sections, made_by(advice.fresh))
@@ -65,6 +65,7 @@ def _short(advice: Advice) -> list[Part]:
         told += wording.bounds(advice, best.name)
         lose = wording.losers(advice, best)
         told.append(f"Flows that lose: {'; '.join(lose) or 'none'}.")
+        told += wording.of_others(advice, best)
     told += wording.doubted(advice)[:1]
     parts: list[Part] = [Findings(told)] if told else []
     if shown and advice.confirmed:
@@ -149,13 +150,15 @@ def _ranking(advice: Advice) -> Table:
     for change in wording.ranking(advice):
         state, seeds, effects = wording.searched(advice, change)
         commands = "; ".join(change.commands.do) if change.commands else "–"
-        rows.append([change.name, change.about, state, seeds, *effects, f"`{commands}`"])
+        others = [wording.others_in_short(advice, change)] if advice.bss else []
+        rows.append([change.name, change.about, state, seeds, *effects, *others, f"`{commands}`"])
     headings = (
         "change",
         "what it does",
         "search says",
         "seeds",
         *(each.title for each in advice.yardsticks),
+        *(["the others"] if advice.bss else []),
         "commands",
     )
     caption = "By the seeds of the search. Effects of the best are too good here, since these seeds chose it."
