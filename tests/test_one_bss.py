@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from conftest import Cli
-from wifair import Results, Scenario, Sweep, Tuning, compare, toml_text
+from wifair import Results, Scenario, Sweep, Tuning, compare, side_effects, toml_text
 from wifair.advising import OWN, Advice, Advising, commands, wording
 from wifair.advising.channels import NUMBERS, Channel, candidates
 from wifair.advising.document import document
 from wifair.errors import InputError, ScenarioError
 from wifair.everything.criteria import criteria, measured
-from wifair.everything.side_effects import METRICS, OTHERS, sentences, side_effects
+from wifair.everything.side_effects import METRICS, OTHERS, sentences
 from wifair.everything.verdict import Standing
 from wifair.papers.runs import Runs
 from wifair.planned import part

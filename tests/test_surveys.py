@@ -129,12 +129,27 @@ def test_a_scan_of_iw_becomes_bsss_with_their_channels_and_gains(tmp_path: Path)
     assert [table["channel"] for table in settings["bss"]] == [42, 42, 155]
     gains = {tuple(entry["between"]): entry["gain_db"] for entry in settings["field"]["gains"]}
     assert gains == {("ap", "laptop"): -63, ("bss-1", "laptop"): -81, ("bss-2", "laptop"): -90.5}
-    reasons = [remark.partition(": ")[2] for remark in made.remarks]
-    assert len(reasons) == 4
-    assert "in another band" in reasons[0]
-    assert "channel 44 (20 MHz at 5 GHz) overlaps channel 42 (80 MHz at 5 GHz) in part" in reasons[1]
-    assert "channel 50 (160 MHz at 5 GHz) overlaps" in reasons[2]
-    assert "out of reach, with -104 dBm" in reasons[3]
+    assert made.remarks == ()
+    assert [(each.channel, each.dbm, each.is_missed) for each in made.left_out] == [
+        ("channel 6 (20 MHz at 2.4 GHz)", -50, False),
+        ("channel 44 (20 MHz at 5 GHz)", -66, True),
+        ("channel 50 (160 MHz at 5 GHz)", -80, True),
+        ("channel 42 (80 MHz at 5 GHz)", -104, False),
+    ]
+    assert [each.why for each in made.left_out][1] == (
+        "overlaps your channel 42 (80 MHz at 5 GHz) in part, which is not modelled"
+    )
+    assert "out of reach" in made.left_out[3].why
+    written_out = text(made)
+    assert (
+        "\n# Not in this scenario: 2 BSSs whose channel overlaps in part, the strongest with -66 dBm. In reality"
+        in written_out
+    )
+    listed = written_out.partition("# Heard, and not in this scenario:\n")[2].splitlines()
+    assert [line.split()[2] for line in listed[1:]] == [
+        each.bss.split()[1] for each in (made.left_out[i] for i in (1, 2, 0, 3))
+    ]
+    assert "the air here is freer than in reality" in listed[1]
     plan = made.scenario().plan()
     assert plan["bss_channel"] == 42
     assert len(plan["neighbours"]) == 2
@@ -146,7 +161,8 @@ def test_a_scan_without_a_neighbour_that_is_heard_becomes_the_own_bss(tmp_path: 
     )
     made = neighbourhood(heard_in([f"laptop={written(tmp_path, 'scan.txt', scan)}"]), "alone")
     assert made.settings()["bss"] == [{"name": "mine"}]
-    assert len(made.remarks) == 1
+    assert len(made.left_out) == 1
+    assert "Not in this scenario" not in text(made), "it is in another band"
     assert made.scenario().run(1).flows.height == 2
 
 

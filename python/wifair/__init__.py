@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from wifair.analysis.sweep import Sweep
     from wifair.api import compare, differences, judge, load, paper, run, seeds_needed
     from wifair.errors import InputError, ScenarioError, SchemeError, WifairError
+    from wifair.everything.side_effects import side_effects
     from wifair.population import Population
     from wifair.results.metric import Metric
     from wifair.results.results import Results
@@ -48,6 +49,7 @@ __all__ = [
     "paper",
     "run",
     "seeds_needed",
+    "side_effects",
     "tune",
 ]
 
@@ -74,6 +76,7 @@ _HOMES = {
     "paper": "api",
     "run": "api",
     "seeds_needed": "api",
+    "side_effects": "everything.side_effects",
     "tune": "tuning",
 }
 

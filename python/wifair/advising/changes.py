@@ -226,7 +226,11 @@ def _channels(scenario: Scenario, bss: str, form: Equipment) -> Iterator[Change]
     plan = scenario.plan()
     key = f"{scenario.bss_key(bss)}.channel"
     for each in candidates(plan, bss):
-        there = f"{len(each.others)} BSS{'s' if len(each.others) > 1 else ''} there" if each.others else "nobody there"
+        there = (
+            f"{len(each.others)} BSS{'s' if len(each.others) > 1 else ''} there"
+            if each.others
+            else "no BSS of the scenario there"
+        )
         about = f"another channel; {there}"
         about += (
             ", and the access point first listens for radar, which needs the country to be set"

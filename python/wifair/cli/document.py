@@ -18,7 +18,7 @@ def report(made: Document, out: Path | None, as_json: bool, remarks: str, follow
     from wifair.cli.output import print_json, print_lines, print_table, say
     from wifair.cli.tables import columns
     from wifair.errors import InputError
-    from wifair.observed.written import HEADINGS, summary, text
+    from wifair.observed.written import HEADINGS, LEFT_OUT, left_out, missed, summary, text
 
     content = text(made)
     if out:
@@ -30,12 +30,16 @@ def report(made: Document, out: Path | None, as_json: bool, remarks: str, follow
     rows = summary(made)
     if as_json:
         values = [dict(zip(HEADINGS, row, strict=True)) for row in rows]
-        print_json({"scenario": made.settings(), "values": values, remarks: list(made.remarks)})
+        print_json({"scenario": made.settings(), "values": values, remarks: [*made.remarks, *map(str, made.left_out)]})
     elif out:
         print_table("Where the values are from", columns(HEADINGS, rows, left=2, prose=(3,)), keys=2)
+        if made.left_out:
+            print_table("Heard, and not in the scenario", columns(LEFT_OUT, left_out(made), left=2, prose=(3, 4)))
     else:
         print_lines(content.splitlines())
     for remark in made.remarks:
         say(remark)
+    if made.missed:
+        say(f"warning: {missed(made)}.")
     if out:
         say(f"the scenario is in {out}; now: {', '.join(f'{command} {out}' for command in following)}")

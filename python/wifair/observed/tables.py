@@ -52,13 +52,42 @@ class Names:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """A BSS that was heard and that the scenario does not have.
+
+    `is_missed` says that its frames take air of a BSS that the scenario has, so that the air there is freer than in reality.
+    """
+
+    bss: str
+    channel: str
+    dbm: float
+    why: str
+    is_missed: bool
+
+    @property
+    def effect(self) -> str:
+        """What follows for the scenario."""
+        return "the air here is freer than in reality" if self.is_missed else "none"
+
+    def __str__(self) -> str:
+        missed = f"; {self.effect}" if self.is_missed else ""
+        return f"{self.bss} ({self.channel}, {self.dbm:g} dBm) is left out: {self.why}{missed}"
+
+
+@dataclass(frozen=True)
 class Document:
-    """The tables, and remarks on what has no place in them."""
+    """The tables, and remarks on what has no place in them. `left_out` are BSSs that have none."""
 
     title: str
     files: tuple[str, ...]
     tables: tuple[Table, ...]
     remarks: tuple[str, ...]
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def missed(self) -> list[LeftOut]:
+        """The BSSs left out whose frames take air of a BSS that is there."""
+        return [each for each in self.left_out if each.is_missed]
 
     def settings(self) -> dict[str, Any]:
         """The settings of the scenario."""

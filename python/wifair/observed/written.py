@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from wifair.observed.network import Value
 from wifair.observed.tables import Document, Table
 from wifair.toml_text import value
 
+LEFT_OUT = ("BSS", "channel", "dBm", "why it is left out", "effect")
 HEADINGS = ("key", "origin", "values", "from")
 # The widest line whose comment follows the value.
 WIDTH = 100
@@ -15,14 +17,46 @@ WIDTH = 100
 
 def text(document: Document) -> str:
     """The whole file."""
-    parts = [_head(document), f"title = {value(document.title)}", *(_table(table) for table in document.tables)]
-    rows = [HEADINGS, *summary(document)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
-    aligned = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    parts.append("\n".join(["# Where the values are from:", *(f"# {line}" for line in aligned)]))
+    parts = [
+        _head(document),
+        *_missed(document),
+        f"title = {value(document.title)}",
+        *(_table(table) for table in document.tables),
+    ]
+    parts.append(_commented("Where the values are from:", [HEADINGS, *summary(document)]))
+    if document.left_out:
+        parts.append(_commented("Heard, and not in this scenario:", [LEFT_OUT, *left_out(document)]))
     if document.remarks:
         parts.append("\n".join(f"# {_plain(remark)}." for remark in document.remarks))
     return "\n\n".join(parts) + "\n"
+
+
+def _commented(title: str, rows: Sequence[Sequence[str]]) -> str:
+    """A table as a comment."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    aligned = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join([f"# {title}", *(f"# {line}" for line in aligned)])
+
+
+def _missed(document: Document) -> list[str]:
+    """A warning for the top of the file, if BSSs are left out that take air of those that are there."""
+    return [f"# {missed(document)}; they are listed at the end of this file."] if document.missed else []
+
+
+def missed(document: Document) -> str:
+    """How many BSSs are left out that take air of those that are there, and what follows."""
+    count = len(document.missed)
+    most = max(each.dbm for each in document.missed)
+    return (
+        f"Not in this scenario: {count} BSS{'s' if count > 1 else ''} whose channel overlaps in part, the strongest with {most:g} dBm. "
+        "In reality the air is busier than here"
+    )
+
+
+def left_out(document: Document) -> list[tuple[str, ...]]:
+    """A row for each BSS that is left out; those that matter first."""
+    ordered = sorted(document.left_out, key=lambda each: (not each.is_missed, -each.dbm))
+    return [(_plain(each.bss), each.channel, f"{each.dbm:g}", _plain(each.why), each.effect) for each in ordered]
 
 
 def summary(document: Document) -> list[tuple[str, str, str, str]]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from wifair.errors import InputError, ScenarioError
 from wifair.observed.network import Station, Value, assumed, read
-from wifair.observed.tables import Document, Names, Table
+from wifair.observed.tables import Document, LeftOut, Names, Table
 from wifair.scenario.building.layout import MODELS
 from wifair.scenario.building.traffic import KINDS
 from wifair.surveys.heard import Channel, Heard, containing
@@ -50,7 +50,7 @@ def neighbourhood(found: Mapping[str, Heard], title: str, options: Options | Non
     others, left_out = _chosen([heard for heard in found.values() if heard is not own], channel, options.names)
     tables = _tables(own, channel, others, options.names)
     files = tuple(dict.fromkeys(heard.place.rpartition(":")[0] for heard in found.values()))
-    made = Document(title, files, tuple(tables), tuple(left_out))
+    made = Document(title, files, tuple(tables), (), tuple(left_out))
     try:
         made.scenario()
     except ScenarioError as error:
@@ -86,26 +86,28 @@ def _widened(heard: Heard, width_mhz: int) -> Channel:
     return heard.channel if band_ghz == 2.4 else Channel(band_ghz, containing(band_ghz, number, width_mhz), width_mhz)
 
 
-def _chosen(found: list[Heard], own: Channel, names: Names) -> tuple[list[Heard], list[str]]:
-    """The BSSs that the scenario has, the strongest first; and why each of the others is left out."""
+def _chosen(found: list[Heard], own: Channel, names: Names) -> tuple[list[Heard], list[LeftOut]]:
+    """The BSSs that the scenario has, the strongest first; and those that it does not have."""
     chosen: list[Heard] = []
     left_out = []
     for heard in sorted(found, key=lambda each: (-each.strongest_dbm, each.address)):
         channel = heard.channel if heard.has_width else _widened(heard, own.width_mhz)
         kept = [own, *(each.channel for each in chosen)]
         partly = next((each for each in kept if each != channel and each.overlaps(channel)), None)
+        is_missed = partly is not None and heard.strongest_dbm >= FLOOR_DBM
         if heard.strongest_dbm < FLOOR_DBM:
-            why = f"out of reach, with {heard.strongest_dbm:g} dBm"
+            why = "out of reach"
         elif channel.band_ghz != own.band_ghz:
             why = "in another band, so it neither hears nor disturbs"
         elif partly is not None:
-            why = f"{channel} overlaps {partly} in part, which is not modelled"
+            whose = "your" if partly == own else "a neighbour's"
+            why = f"overlaps {whose} {partly} in part, which is not modelled"
         elif channel.width_mhz != own.width_mhz:
-            why = f"{channel} is apart from the others and of another width, so it neither hears nor disturbs"
+            why = "apart from the others and of another width, so it neither hears nor disturbs"
         else:
             chosen.append(replace(heard, channel=channel))
             continue
-        left_out.append(f"{_shown(heard, names)} is left out: {why}")
+        left_out.append(LeftOut(_shown(heard, names), str(channel), heard.strongest_dbm, why, is_missed))
     return chosen, left_out
 
 
