@@ -157,6 +157,7 @@ def _building() -> list[Key]:
         "own": "Which room is the first BSS, counted floor by floor and row by row. Without the key, the one in the middle, or the café.",
         "traffic": "What the stations do.",
         "load": "Factor of the traffic's load.",
+        "set": "Keys that hold over what is drawn. `--set` of such a key is added to it.",
     }
     return [
         Key(name, f"`{DEFAULTS[name]}`" if DEFAULTS.get(name) else "–", RULES[name][1], told[name]) for name in RULES

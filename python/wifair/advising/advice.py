@@ -96,8 +96,8 @@ class Advice:
     beyond: Verdict | None = None
     best: Change | None = None
     best_beyond: Change | None = None
-    # Of several BSSs the one whose owner is advised. By name of the others their criteria; by change and BSS their values by criterion, on the seeds
-    # of the search and on fresh ones.
+    # Of several BSSs the one whose owner is advised. By name of the others their criteria; by change and BSS their values by
+    # criterion, on the seeds of the search and on fresh ones.
     bss: str = ""
     others: Mapping[str, tuple[Yardstick, ...]] = field(default_factory=dict)
     others_searched: dict[str, dict[str, dict[str, Values]]] = field(default_factory=dict)
@@ -127,7 +127,8 @@ class Advice:
     def others_standings(self, change: Change) -> dict[str, Standing]:
         """How each of the other BSSs fares with a change by the criteria of its applications: on fresh seeds, or by those of the search.
 
-        Each is judged alone, since what one gains hides what another loses. The error of 5 % is that of all of them together.
+        Each is judged alone, since what one gains hides what another loses. One that is worse by a criterion loses, and one that is better
+        gains, although others are open. The error of 5 % is that of all BSSs and criteria together.
         """
         found = {}
         for name, wanted in self.others.items():
@@ -139,7 +140,7 @@ class Advice:
             values = {each: of_change[each][name] for each in (OWN, change.name)}
             stages = len(self.others) * (len(rule.STAGES) if of_change is self.others_searched else 1)
             criteria = [each.criterion for each in wanted]
-            found[name] = rule.verdict(values, criteria, stages=stages).standing(change.name, OWN)
+            found[name] = _shown(rule.verdict(values, criteria, stages=stages), change.name)
         return found
 
     def side_effects(self, change: Change) -> Differences:
@@ -162,6 +163,16 @@ class Advice:
     def effect(self, change: Change, criterion: Criterion) -> Interval:
         """What a change is worth on fresh seeds by a criterion: a difference or a factor with its 95 % interval, without a bound."""
         return criterion.effect(self.values[change.name][criterion.id], self.values[OWN][criterion.id])
+
+
+def _shown(verdict: Verdict, change: str) -> Standing:
+    """What is shown of a change by any criterion; open if nothing is and a criterion is open."""
+    whole = verdict.standing(change, OWN)
+    each = {verdict.standing(change, OWN, [criterion]) for criterion in verdict.criteria}
+    shown = each & {Standing.BETTER, Standing.WORSE}
+    if whole is Standing.UNFINISHED or not shown:
+        return whole
+    return Standing.TRADE if len(shown) > 1 else shown.pop()
 
 
 class AdviceInterrupted(Interrupted):
