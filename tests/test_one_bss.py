@@ -532,6 +532,7 @@ def test_the_command_advises_one_bss(here: Cli, tmp_path: Path) -> None:
     assert told.returncode == 0, told.stderr
     assert told.stdout.startswith("three, left: Set channel 44: total")
     assert "uci set wireless.radio0.channel='44'" in told.stdout
+    assert "- channel 44: another channel; no BSS of the scenario there." in told.stdout
     assert "gain: mine (total" in " ".join(told.stdout.split())
     assert "the others" in page.read_text(encoding="utf-8")
     assert json.loads(here(*words, "--json").stdout)["prediction"] is None, (

@@ -162,6 +162,8 @@ def print_advice(advice: Advice, title: str, verbose: bool) -> None:
         _print_flows(advice, best, verbose)
         for told in wording.of_others(advice, best):
             print_text(told, indent="  ", first="- ")
+        if advice.bss:
+            print_text(f"{best.name}: {best.about}.", indent="  ", first="- ")
         _print_commands(best)
     if found := wording.beyond(advice):
         print_lines(["Better, but no command sets it:"])
