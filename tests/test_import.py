@@ -8,7 +8,8 @@ import random
 import re
 import resource
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from wifair.observed.network import Counters, Observed, Station, read
 from wifair.observed.origins import marks
 from wifair.observed.written import text
 from wifair.stats import t_interval
+from wifair.study.job import Progress
 
 DATA = ROOT / "tests" / "data" / "observed"
 FILES = sorted(path for path in DATA.iterdir() if path.suffix in (".txt", ".csv", ".gz"))
@@ -487,6 +489,31 @@ def test_errors_are_told_from_collisions(rate: float, tmp_path: Path) -> None:
     assert_same_goodput(before, made.scenario())
 
 
+def test_progress_is_shown_by_time_that_runs_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error rate takes several comparisons: each has a bar, which begins at the left and is nearly full at the end."""
+    monkeypatch.setattr(calibration, "SEEDS", 4)
+    monkeypatch.setattr(calibration, "DURATION_S", 300.0)
+    shares: dict[str, list[float]] = {}
+
+    @contextmanager
+    def bars(title: str) -> Iterator[Progress]:
+        yield shares.setdefault(title, []).append
+
+    scenario = Scenario.from_settings(tomllib.loads(ROUND_TRIP))
+
+    def made(found: calibration.Calibrated) -> Scenario:
+        rate = found.errors.get("far", 0.0)
+        return scenario.override({"stations[1].frame_error_rate": {"data_down": rate, "data_up": rate}})
+
+    calibration.calibrated(made, calibration.Readings({"far": calibration.Share(0.3, 1e6)}), bars)
+    assert len(shares) > 1
+    for number, (title, shown) in enumerate(shares.items(), 1):
+        assert f"{number} of 7" in title
+        assert shown == sorted(shown)
+        assert 0 <= shown[0] < 0.9
+        assert 0.5 < shown[-1] <= 1
+
+
 def test_readings_that_no_scenario_shows_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     # Of two short runs the interval is too wide to tell anything.
     monkeypatch.setattr(calibration, "SEEDS", 4)
@@ -738,10 +765,10 @@ def simulated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     found: dict[str, Any] = {}
     whole = calibration.shown
 
-    def cached(scenario: Scenario, readings: Any) -> Any:
+    def cached(scenario: Scenario, readings: Any, progress: Any = None) -> Any:
         key = scenario.plan_json + repr(readings)
         if key not in found:
-            found[key] = whole(scenario, readings)
+            found[key] = whole(scenario, readings, progress)
         return found[key]
 
     monkeypatch.setattr(calibration, "shown", cached)

@@ -7,6 +7,8 @@ import re
 import resource
 import struct
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from wifair.observed.bitrate import Bitrate
 from wifair.observed.conversations import Way
 from wifair.observed.network import Observed
 from wifair.observed.radio_header import frame
+from wifair.study.job import Progress
 
 CELL: dict[str, Any] = {
     "run": {"warmup_s": 0, "duration_s": 5},
@@ -91,6 +94,22 @@ def test_flows_of_a_run_are_read_from_its_capture(name: str, run: tuple[Scenario
     assert udp["dscp"] == 34
     assert [each["tcp"] for each in made.settings()["flows"] if "tcp" in each] == [{"dscp": 8}]
     assert made.settings()["wire"]["one_way_delay_ms"] == pytest.approx(12, rel=0.1)
+
+
+def test_reading_a_capture_shows_progress(run: tuple[Scenario, Any, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capture, "RECORDS_PER_REPORT", 100)
+    shares: dict[str, list[float]] = {}
+
+    @contextmanager
+    def bars(title: str) -> Iterator[Progress]:
+        yield shares.setdefault(title, []).append
+
+    observe([run[2] / "ap-wire.pcapng"], bars)
+    [(title, shown)] = shares.items()
+    assert title == "reading ap-wire.pcapng"
+    assert shown == sorted(shown)
+    assert 0 < shown[0] < 0.2
+    assert 0.8 < shown[-1] <= 1
 
 
 @pytest.mark.whole

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ from wifair.papers.runs import Runs
 from wifair.planned import bsss_of, others_of, part
 from wifair.population.place import Place, place
 from wifair.scenario.scenario import Scenario
-from wifair.study.job import Cell
+from wifair.study.job import Bars, Cell, no_bars
 from wifair.study.store import Store
 from wifair.study.study import Study, StudyInterrupted
 from wifair.tuning.goals import Goal
@@ -32,7 +31,6 @@ from wifair.tuning.words import WORDS, calls
 if TYPE_CHECKING:
     from wifair.results.results import Results
     from wifair.stats import Interval, Values
-    from wifair.study.job import Progress
 
 # The scenario without a change.
 OWN = "as it is"
@@ -45,9 +43,6 @@ FIRST_FRESH = 1001
 
 # How the name of a flow begins that was added to measure a goal.
 PROBE = "probe-"
-
-# Shows the progress of a batch of runs under a title.
-Bars = Callable[[str], AbstractContextManager["Progress | None"]]
 
 
 @dataclass(frozen=True)
@@ -231,7 +226,7 @@ class Advising:
     def run(
         self,
         threads: int | None = None,
-        bars: Bars = lambda _: nullcontext(),
+        bars: Bars = no_bars,
         store: Store | None = None,
         dask: str | None = None,
     ) -> Advice:

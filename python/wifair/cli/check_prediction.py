@@ -44,11 +44,11 @@ def check_prediction(
 
     Compares two measurements with the prediction, and names what else changed and which assumptions the difference speaks against.
     """
-    from wifair.cli.output import print_json, say_each
+    from wifair.cli.output import print_json, progress, say_each
     from wifair.prediction import check
     from wifair.prediction.wording import document
 
-    checked = check(before, after, advice)
+    checked = check(before, after, advice, progress)
     if json:
         print_json(document(checked))
     else:

@@ -67,7 +67,9 @@ def fit(
     loaded = Scenario.from_toml(scenario, assignments(set))
     given = {told.partition("=")[0].strip() for told in set}
     text = gallery.file_of(scenario).read_text(encoding="utf-8")
-    fitting = Fitting(loaded, [mark for mark in marks(text) if mark.path not in given], measurement(measured), runs)
+    fitting = Fitting(
+        loaded, [mark for mark in marks(text) if mark.path not in given], measurement(measured, progress), runs
+    )
     if out:
         writable_folder(out.parent)
     folder = Store(store)

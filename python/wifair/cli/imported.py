@@ -54,8 +54,9 @@ def import_(
     Each value has a comment: read, assumed or unknown. `--set` gives what you know and no file has.
     """
     from wifair.cli.document import report
+    from wifair.cli.output import progress
     from wifair.observed import Names, imported
     from wifair.scenario.overrides import parse_assignments
 
-    made = imported(files, title, Names(keep_addresses), dict(parse_assignments(set)))
+    made = imported(files, title, Names(keep_addresses), dict(parse_assignments(set)), progress)
     report(made, out, json, "remarks", ["wifair explain"])

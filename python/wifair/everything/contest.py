@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence, Set
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,14 +20,13 @@ from wifair.papers.runs import Runs
 from wifair.results.results import merged
 from wifair.scenario.overrides import parse_assignments
 from wifair.stats import t_interval
-from wifair.study.job import Cell
+from wifair.study.job import Bars, Cell, no_bars
 from wifair.study.study import Study
 
 if TYPE_CHECKING:
     from wifair.results.results import Results
     from wifair.scenario.scenario import Scenario
     from wifair.stats import Values
-    from wifair.study.job import Progress
     from wifair.study.store import Store
 
 # The planned stages of each form, in replications. With 19 schemes and 4 criteria the rule's intervals are 3 times as wide with
@@ -41,8 +39,6 @@ MANY_UNFINISHED = 0.05
 
 # By scheme, what was measured (`wifair.everything.criteria.measured`).
 Measured: TypeAlias = Mapping[str, Mapping[str, "Values"]]
-# Shows the progress of a batch of runs under a title.
-Bars: TypeAlias = Callable[[str], AbstractContextManager["Progress | None"]]
 
 
 @dataclass(frozen=True)
@@ -175,9 +171,7 @@ class Contest:
         words = ["wifair", "compare", *named, *_sets(settings), *_options((), schemes, seeds)]
         return cls(FULL, STAGES[FULL] if seeds is None else (seeds,), tuple(among), tuple(made), shlex.join(words))
 
-    def run(
-        self, threads: int | None = None, store: Store | None = None, bars: Bars = lambda _: nullcontext()
-    ) -> Outcome:
+    def run(self, threads: int | None = None, store: Store | None = None, bars: Bars = no_bars) -> Outcome:
         """Runs the replications that the store does not have, stage by stage.
 
         After each stage, only schemes whose standing against the reference is undecided get more replications, and so does the

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from wifair.advising.doubts import Freedom, Unvaried, freedoms
 from wifair.errors import InputError, Interrupted
@@ -18,12 +16,9 @@ from wifair.observed.origins import Mark
 from wifair.observed.shown import network, of_runs, with_cell
 from wifair.prediction.measurement import Measurement, measurement, named, short_runs
 from wifair.scenario.scenario import Scenario
-from wifair.study.job import Cell
+from wifair.study.job import Bars, Cell, no_bars
 from wifair.study.store import Store
 from wifair.study.study import Study, StudyInterrupted
-
-if TYPE_CHECKING:
-    from wifair.study.job import Progress
 
 __all__ = ["Fitted", "Fitting", "FittingInterrupted", "measurement"]
 
@@ -32,9 +27,6 @@ RUNS = 300
 LEAST_RUNS = ALL + BATCH * FIRST + FINALISTS * (ALL - FIRST)
 # Seeds of the verdict, which the search has not seen.
 FRESH = range(1001, 1013)
-
-# Shows the progress of a batch of runs under a title.
-Bars = Callable[[str], AbstractContextManager["Progress | None"]]
 
 
 @dataclass
@@ -123,7 +115,7 @@ class Fitting:
     def run(
         self,
         threads: int | None = None,
-        bars: Bars = lambda _: nullcontext(),
+        bars: Bars = no_bars,
         store: Store | None = None,
         dask: str | None = None,
     ) -> Fitted:

@@ -26,6 +26,8 @@ import polars as pl
 
 from wifair.scenario.scenario import Scenario
 from wifair.stats import Values, prediction_half_width
+from wifair.study.job import Bars, Cell, Progress, no_bars
+from wifair.study.study import Study
 
 if TYPE_CHECKING:
     from wifair.results.results import Results
@@ -100,14 +102,19 @@ class Present:
     off: frozenset[str] = frozenset()
 
 
-def calibrated(made: Callable[[Calibrated], Scenario], readings: Readings) -> Calibrated:
+def calibrated(made: Callable[[Calibrated], Scenario], readings: Readings, bars: Bars = no_bars) -> Calibrated:
     """What to assume for the scenarios of `made` to show the readings."""
     if not readings.shares and not readings.documents:
         return Calibrated()
     first = made(Calibrated())
     if len(first.plan()["bss"]["stations"]) > MOST_STATIONS:
         return Calibrated(missed=(f"more than {MOST_STATIONS} stations: retries are not told from collisions",))
-    present = shown(first, readings)
+
+    def presented(scenario: Scenario, time: int) -> Present:
+        with bars(f"comparing retries and rates with runs, {time} of {CORRECTIONS + 1} times at most") as progress:
+            return shown(scenario, readings, progress)
+
+    present = presented(first, 1)
     within = _within(readings, present.shares)
     least = {name: LEAST_OTHERS if name == NEIGHBOURS else LEAST_ERRORS for name in present.shares}
     wrong = [name for name, gap in _gaps(readings, present.shares).items() if gap > max(within[name], least[name])]
@@ -120,7 +127,7 @@ def calibrated(made: Callable[[Calibrated], Scenario], readings: Readings) -> Ca
         found = _corrected(found, readings, present.shares, wrong)
         if is_thinking:
             found = replace(found, thinks={**found.thinks, **present.thinks})
-        present = shown(made(found), readings)
+        present = presented(made(found), number + 2)
     return replace(found, missed=tuple(_missed(readings, present.shares, wrong)))
 
 
@@ -153,10 +160,10 @@ def _gaps(readings: Readings, present: Mapping[str, Values]) -> dict[str, float]
     return {name: readings.shares[name].value - float(values.mean()) for name, values in present.items()}
 
 
-def shown(scenario: Scenario, readings: Readings) -> Present:
+def shown(scenario: Scenario, readings: Readings, progress: Progress | None = None) -> Present:
     """What runs show, as the access point counts it; without shares that fewer than two seeds have."""
     run = {"run.warmup_s": WARMUP_S, "run.duration_s": DURATION_S, "run.record_transfers": False}
-    results = scenario.override(run).run(seeds=SEEDS)
+    results = Study([Cell("imported", scenario.override(run))], SEEDS).run(progress=progress)
     stations = results.stations.filter(pl.col("station") != NEIGHBOURS)
     share = RETRIES / (RETRIES + pl.col("frames_delivered"))
     down = stations.filter(pl.col("direction") == "down").with_columns(share=share)

@@ -15,12 +15,15 @@ from wifair.errors import InputError
 from wifair.observed.conversations import ECHO, ICMP, TCP, UDP, Connection, Packet, Radio, Seen, conclude
 from wifair.observed.network import Observed
 from wifair.observed.radio_header import Frame, frame
+from wifair.study.job import Progress
 
 NAME = "a capture (pcap, pcapng)"
 _MAGIC = (b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1", b"\x0a\x0d\x0d\x0a")
 ETHERNET, RAW_IP, DOT11, RADIOTAP = 1, (12, 14, 101, 228, 229), 105, 127
 # The largest block of a file, and the most connections and stations, which bound the memory.
 MOST_BLOCK, MOST_CONNECTIONS, MOST_STATIONS = 4 * 2**20, 100_000, 5_000
+# Progress is reported after so many records, which take about 0.1 s.
+RECORDS_PER_REPORT = 5_000
 IPV4, IPV6 = 0x0800, 0x86DD
 
 
@@ -45,13 +48,15 @@ class _Bounded:
         self.file.seek(place)
 
 
-def read_into(observed: Observed, file: str, path: Path) -> None:
+def read_into(observed: Observed, file: str, path: Path, progress: Progress | None = None) -> None:
     """Adds the stations of a capture. Raises `InputError` if it is damaged, or if nothing in it is of a station."""
-    seen, dpkt = Seen(), _dpkt(file)
+    seen, dpkt, size = Seen(), _dpkt(file), max(path.stat().st_size, 1)
     with path.open("rb") as opened:
         link, records = _records(dpkt, file, opened)
         for at, captured in records:
             seen.records += 1
+            if progress and seen.records % RECORDS_PER_REPORT == 0:
+                progress(min(opened.tell() / size, 1.0))
             seen.began = at if seen.began is None else seen.began
             seen.ended = max(seen.ended, at)
             try:

@@ -10,19 +10,24 @@ from wifair.errors import InputError
 from wifair.observed.network import read
 from wifair.observed.readers import observe
 from wifair.observed.tables import Document, Names, document
+from wifair.study.job import Bars, no_bars
 
 __all__ = ["Document", "Names", "document", "imported", "observe"]
 
 
 def imported(
-    paths: Sequence[str | Path], title: str = "", names: Names | None = None, known: Mapping[str, Any] | None = None
+    paths: Sequence[str | Path],
+    title: str = "",
+    names: Names | None = None,
+    known: Mapping[str, Any] | None = None,
+    bars: Bars = no_bars,
 ) -> Document:
     """The scenario that follows from files of one network, and from what is `known` besides: keys such as `ap.scheme`. Raises `InputError`."""
-    observed = observe(paths)
+    observed = observe(paths, bars)
     for path, value in (known or {}).items():
         if path.count(".") != 1 or "[" in path:
             raise InputError(
                 f"--set: {path!r} is not allowed; allowed here: a key of a table that is no list, such as ap.scheme or wire.rate_mbps."
             )
         observed.keys[path] = read(value, "given", "--set")
-    return document(observed, title or Path(paths[0]).name.partition(".")[0], names)
+    return document(observed, title or Path(paths[0]).name.partition(".")[0], names, bars)

@@ -21,6 +21,7 @@ from wifair.observed import (
     uci,
 )
 from wifair.observed.network import Observed
+from wifair.study.job import Bars, no_bars
 
 # Each has NAME, `recognises(head)` of the beginning, and `read_into(observed, file, content)`: of texts, and of bytes.
 TEXTS: tuple[ModuleType, ...] = (
@@ -39,18 +40,19 @@ HEAD = 4096
 MOST_CAPTURE_BYTES = 2**40
 
 
-def observe(paths: Sequence[str | Path]) -> Observed:
+def observe(paths: Sequence[str | Path], bars: Bars = no_bars) -> Observed:
     """What the files have of one network. Raises `InputError`, which names file, line, field, value and what is allowed."""
     observed = Observed()
     for path in paths:
-        _read(observed, Path(path), str(path))
+        _read(observed, Path(path), str(path), bars)
         observed.files.append(Path(path).name)
     return observed
 
 
-def _read(observed: Observed, path: Path, named: str) -> None:
+def _read(observed: Observed, path: Path, named: str, bars: Bars) -> None:
     if capture.recognises(_head(path, named)):
-        capture.read_into(observed, named, path)
+        with bars(f"reading {path.name}") as bar:
+            capture.read_into(observed, named, path, bar)
         return
     content = read_bytes(path, named)
     for reader in BINARIES:

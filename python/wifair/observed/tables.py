@@ -17,6 +17,7 @@ from wifair.observed.links import Keys, Links
 from wifair.observed.loads import Load
 from wifair.observed.network import Observed, Station, Traffic, Value, assumed, read, unknown
 from wifair.scenario.scenario import Scenario
+from wifair.study.job import Bars, no_bars
 
 WARMUP_S, DURATION_S = 10, 60
 WIRE_MBPS, DELAY_MS = 500, 15
@@ -98,17 +99,17 @@ class Document:
         return Scenario.from_settings(self.settings())
 
 
-def document(observed: Observed, title: str, names: Names | None = None) -> Document:
+def document(observed: Observed, title: str, names: Names | None = None, bars: Bars = no_bars) -> Document:
     """The scenario of an observed network. Raises `InputError` if nothing was sent, or if no scenario has what was read."""
     try:
-        made = _document(observed, title, names or Names())
+        made = _document(observed, title, names or Names(), bars)
         made.scenario()
     except ScenarioError as error:
         raise InputError(f"{', '.join(observed.files)}: no scenario has what was read: {error}") from None
     return made
 
 
-def _document(observed: Observed, title: str, names: Names) -> Document:
+def _document(observed: Observed, title: str, names: Names, bars: Bars) -> Document:
     observed = replace(observed, stations=with_traffic(observed))
     if not observed.stations:
         raise InputError(
@@ -141,7 +142,7 @@ def _document(observed: Observed, title: str, names: Names) -> Document:
     rates = {f"{named[load.station]}-{load.direction}": load.mbps for load in found if load.mbps is not None}
     documents = {name: rates[name] for flow in flows if (name := _of_documents(flow)) in rates}
     readings = _readings(observed, {key: named[key] for key in active}, documents)
-    found_by_runs = calibrated(scenario, readings)
+    found_by_runs = calibrated(scenario, readings, bars)
     remarks = (*observed.remarks, *_idle(observed, active, names), *found_by_runs.missed)
     return Document(title, tuple(observed.files), tuple(tables(found_by_runs)), remarks)
 

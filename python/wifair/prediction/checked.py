@@ -13,6 +13,7 @@ from wifair.prediction.besides import Besides, besides
 from wifair.prediction.comparison import Compared, Verdict, compared
 from wifair.prediction.measurement import Measured, Measurement, measurement, named, short_runs, with_sums
 from wifair.prediction.prediction import Other, Pair, Prediction, read
+from wifair.study.job import Bars, no_bars
 
 __all__ = ["Checked", "Verdict", "check", "measurement", "read"]
 
@@ -38,10 +39,10 @@ class Checked:
         return [each for each in self.assumptions if each.is_against]
 
 
-def check(before: str | Path, after: str | Path, advice: str | Path) -> Checked:
+def check(before: str | Path, after: str | Path, advice: str | Path, bars: Bars = no_bars) -> Checked:
     """Compares two measurements with the prediction in a file of advice. Raises `InputError`."""
     prediction = read(Path(advice))
-    first, second = measurement(Path(before)), measurement(Path(after))
+    first, second = measurement(Path(before), bars), measurement(Path(after), bars)
     names = named(prediction.stations, first, str(advice))
     if not set(names) & set(second.keys):
         raise InputError(

@@ -15,6 +15,7 @@ from wifair.observed.readers import observe
 from wifair.observed.shown import Quantity, of_network, with_cell
 from wifair.observed.tables import with_traffic
 from wifair.stats import Values
+from wifair.study.job import Bars, no_bars
 
 ALLOWED = "a file that `wifair import` reads, a folder with such files of one network, or a folder with such folders"
 
@@ -63,10 +64,10 @@ class Measurement:
         return found
 
 
-def measurement(path: Path) -> Measurement:
+def measurement(path: Path, bars: Bars = no_bars) -> Measurement:
     """The measurement of a file or folder. Raises `InputError`."""
     if not path.is_dir():
-        return Measurement(str(path), (observe([path]),))
+        return Measurement(str(path), (observe([path], bars),))
     there = sorted(each for each in path.iterdir() if not each.name.startswith("."))
     folders = [each for each in there if each.is_dir()]
     files = [each for each in there if not each.is_dir()]
@@ -76,10 +77,10 @@ def measurement(path: Path) -> Measurement:
         )
     if not there:
         raise InputError(f"{path}: is empty; allowed here: {ALLOWED}.")
-    times = [measurement(each) for each in folders]
+    times = [measurement(each, bars) for each in folders]
     if deep := [each.name for each in times if len(each.times) > 1]:
         raise InputError(f"{deep[0]}: has folders in it; allowed here: {ALLOWED}.")
-    return Measurement(str(path), tuple(each.times[0] for each in times) if times else (observe(files),))
+    return Measurement(str(path), tuple(each.times[0] for each in times) if times else (observe(files, bars),))
 
 
 def named(names: Sequence[str], measured: Measurement, whose: str) -> dict[str, str]:

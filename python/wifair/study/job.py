@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,6 +17,14 @@ Job = tuple[str, int]
 
 # Called with the completed share of the simulated time, 0 to 1.
 Progress = Callable[[float], None]
+
+# Shows the progress of a batch of runs under a title.
+Bars = Callable[[str], AbstractContextManager[Progress | None]]
+
+
+def no_bars(title: str) -> AbstractContextManager[Progress | None]:
+    """Shows no progress."""
+    return nullcontext()
 
 
 class Runnable(Protocol):
