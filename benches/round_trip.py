@@ -43,6 +43,8 @@ WARMUP_S, DURATION_S = 10.0, 60.0
 GOODPUT, TRIP = 0.05, 0.10
 # What no capture shows. The rate adaptation and the rates of stations are not among it.
 KNOWN = ("ap", "mac", "tcp", "wire")
+# The queue of a station of a scenario that sets none.
+DEFAULT_PACKETS = 100
 # Station by its number, direction, transport, and the place among the flows that share these.
 Flow = tuple[int, str, str, int]
 
@@ -75,8 +77,8 @@ def known(scenario: Scenario) -> dict[str, Any]:
     settings = scenario.settings()
     found = {"ap.scheme": "droptail"}
     found |= {f"{name}.{key}": value for name in KNOWN for key, value in settings.get(name, {}).items()}
-    port = settings.get("station", {}).get("port")
-    return found | ({"station.port": port} if port else {})
+    port = settings.get("station", {}).get("port", {})
+    return found | {"station.port": {"limit_packets": DEFAULT_PACKETS, **port}}
 
 
 def imported(scenario: Scenario) -> str:

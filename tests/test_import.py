@@ -409,6 +409,8 @@ rate_mbps = 500
 one_way_delay_ms = 15
 [tcp]
 profile = "today"
+[station]
+port.limit_packets = 1000
 [[stations]]
 name = "near"
 count = 2
@@ -512,6 +514,61 @@ def test_progress_is_shown_by_time_that_runs_are_compared(monkeypatch: pytest.Mo
         assert shown == sorted(shown)
         assert 0 <= shown[0] < 0.9
         assert 0.5 < shown[-1] <= 1
+
+
+def test_errors_at_stations_with_one_link_are_told_from_collisions_together() -> None:
+    """Few frames of one station tell little, those of eight stations tell enough: documents at eight stations far away, which have errors, and at ten near ones."""
+    web = {"name": "web", "min_bytes": 200_000, "max_bytes": 800_000, "step_bytes": 100_000, "think_mean_s": 3.0}
+
+    def made(found: calibration.Calibrated) -> Scenario:
+        stations = [{"name": f"near-{i}", "mcs": 9} for i in range(10)] + [
+            {"name": f"far-{i}", "mcs": 1} for i in range(8)
+        ]
+        for each in stations:
+            rate = found.errors.get(str(each["name"]), 0.0)
+            each["frame_error_rate"] = {"data_down": rate, "data_up": rate}
+        flows: list[dict[str, Any]] = [
+            {"station": each["name"], "direction": "down", "application": web} for each in stations
+        ]
+        flows += [{"station": f"near-{i}", "direction": "up"} for i in range(2)]
+        return Scenario(
+            run={"warmup_s": 10, "duration_s": 60, "record_transfers": False},
+            phy={"name": "802.11ax"},
+            ap={"scheme": "mac80211", "hardware": "firmware"},
+            mac={"edca": {"classify": "dscp"}},
+            tcp={"profile": "today"},
+            wire={"rate_mbps": 500, "one_way_delay_ms": 15},
+            stations=stations,
+            flows=flows,
+        )
+
+    far, near = [f"far-{i}" for i in range(8)], [f"near-{i}" for i in range(10)]
+    for errors in (0.08, 0.0):
+        before = made(calibration.Calibrated(dict.fromkeys(far, errors)))
+        stations = before.run(seeds=[7]).stations.filter(pl.col("direction") == "down")
+        shares = dict(
+            stations.select(
+                "station", calibration.RETRIES / (calibration.RETRIES + pl.col("frames_delivered"))
+            ).iter_rows()
+        )
+        readings = calibration.Readings(
+            {name: calibration.Share(share, 60) for name, share in shares.items()}, alike=[far, near]
+        )
+        found = calibration.calibrated(made, readings)
+        if errors:
+            assert set(found.errors) == set(far)
+            assert found.together == set(far)
+            assert all(rate == pytest.approx(errors, abs=0.03) for rate in found.errors.values())
+        else:
+            assert found.errors == {}
+
+
+def test_the_queues_of_the_hosts_are_those_of_linux_and_unknown(tmp_path: Path) -> None:
+    """With a queue of 100 packets, the default of a scenario, an upload behind A-MPDUs gets less than with that of Linux."""
+    settings = imported_text(tmp_path, station(1, **BUSY))
+    assert settings["station"] == {"port": {"limit_packets": 1000}}
+    content = text(imported([tmp_path / "0.txt"]))
+    assert ("station.port.limit_packets", "unknown") in [(mark.path, mark.origin) for mark in marks(content)]
 
 
 def test_readings_that_no_scenario_shows_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

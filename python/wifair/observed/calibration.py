@@ -6,7 +6,9 @@ its counters are taken as those of the access point were, and what is unknown is
 1. Without errors and other networks, n seeds of d seconds give each share a mean m and a standard deviation s.
 2. A share x that was read over T seconds agrees if x − m ≤ t s √(1/n + d/T): the prediction interval of one run of T seconds. Student's t is for 99 %
    that all shares agree (Bonferroni), and s is at least the median of the stations', since few seeds may differ by less than the next ones. The data cannot
-   tell more, and nothing is assumed.
+   tell more, and nothing is assumed. Stations with the same link are also compared together, by the means of their shares, since few frames of each station
+   tell little: s is then that of the mean, at least the median of the stations' divided by √(number of stations). If the mean does not agree, all of them have the
+   same error rate, without those that do not agree alone.
 3. Otherwise, since collisions and errors are independent, 1 − m = (1 − c)(1 − e) with the collisions c and the error rate e. With the same collisions, x
    needs 1 − e' = (1 − e)(1 − x)/(1 − m). The time of others grows by x − m.
 4. The scenario runs with these values, which changes the collisions. Step 3 repeats until all shares that were corrected agree within `TOLERANCE`.
@@ -17,7 +19,8 @@ and the runs the mean time of a transfer; the think time is the difference. It i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -25,7 +28,7 @@ import numpy as np
 import polars as pl
 
 from wifair.scenario.scenario import Scenario
-from wifair.stats import Values, prediction_half_width
+from wifair.stats import Values, prediction_half_width, ratio
 from wifair.study.job import Bars, Cell, Progress, no_bars
 from wifair.study.study import Study
 
@@ -76,20 +79,28 @@ class Readings:
     received: bool = False
     # By flow of documents, its rate in Mbps.
     documents: Mapping[str, float] = field(default_factory=dict)
+    # Stations with the same link, whose shares are also compared together.
+    alike: Sequence[Sequence[str]] = ()
 
 
 @dataclass(frozen=True)
 class Calibrated:
     """What is assumed: error rates by station, the share of the time of others, think times in seconds by flow of documents.
 
-    `within` has by station how far retries may be from collisions by chance, `missed` what is not reproduced, in sentences.
+    `within` has by station how far retries may be from collisions by chance, `together` the stations whose error rate is that of all with the same link, `missed`
+    what is not reproduced, in sentences.
     """
 
     errors: Mapping[str, float] = field(default_factory=dict)
     others: float = 0.0
     thinks: Mapping[str, float] = field(default_factory=dict)
     within: Mapping[str, float] = field(default_factory=dict)
+    together: frozenset[str] = frozenset()
     missed: tuple[str, ...] = ()
+
+
+# Stations that are compared together, or one, or `NEIGHBOURS`.
+Unit = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -115,14 +126,11 @@ def calibrated(made: Callable[[Calibrated], Scenario], readings: Readings, bars:
             return shown(scenario, readings, progress)
 
     present = presented(first, 1)
-    within = _within(readings, present.shares)
-    least = {name: LEAST_OTHERS if name == NEIGHBOURS else LEAST_ERRORS for name in present.shares}
-    wrong = [name for name, gap in _gaps(readings, present.shares).items() if gap > max(within[name], least[name])]
-    found = Calibrated(within=within)
+    within, wrong = _within(readings, present.shares), _wrong(readings, present.shares)
+    found = Calibrated(within=within, together=frozenset(name for unit in wrong if len(unit) > 1 for name in unit))
     for number in range(CORRECTIONS):
-        gaps = _gaps(readings, present.shares)
         is_thinking = bool(present.off) and number < THINK_CORRECTIONS
-        if all(abs(gaps.get(name, 0.0)) <= TOLERANCE for name in wrong) and not is_thinking:
+        if all(abs(_gap(readings, present.shares, unit)) <= TOLERANCE for unit in wrong) and not is_thinking:
             break
         found = _corrected(found, readings, present.shares, wrong)
         if is_thinking:
@@ -131,33 +139,71 @@ def calibrated(made: Callable[[Calibrated], Scenario], readings: Readings, bars:
     return replace(found, missed=tuple(_missed(readings, present.shares, wrong)))
 
 
+def _wrong(readings: Readings, present: Mapping[str, Values]) -> list[Unit]:
+    """What does not agree by chance: stations and others, and then of the other stations those with the same link together."""
+    within = _within(readings, present)
+    least = {name: LEAST_OTHERS if name == NEIGHBOURS else LEAST_ERRORS for name in present}
+    wrong: list[Unit] = [
+        (name,) for name in present if _gap(readings, present, (name,)) > max(within[name], least[name])
+    ]
+    for names in readings.alike:
+        unit = tuple(name for name in names if name in present and (name,) not in wrong)
+        if len(unit) < 2:
+            continue
+        elapsed_s = min(readings.shares[name].elapsed_s for name in unit)
+        typical = _typical(present) / math.sqrt(len(unit))
+        runs = elapsed_s / DURATION_S
+        half = prediction_half_width(_mean(present, unit), runs, _level(readings, present), typical)
+        if _gap(readings, present, unit) > max(half, LEAST_ERRORS):
+            wrong.append(unit)
+    return wrong
+
+
+def _level(readings: Readings, present: Mapping[str, Values]) -> float:
+    """The level of each interval, by the number of all (Bonferroni)."""
+    return 1 - CHANCE / max(len(present) + len(readings.alike), 1)
+
+
+def _typical(present: Mapping[str, Values]) -> float:
+    """The median of the standard deviations."""
+    return float(np.median([np.nanstd(values, ddof=1) for values in present.values()])) if present else 0.0
+
+
 def _within(readings: Readings, present: Mapping[str, Values]) -> dict[str, float]:
     """By how much each share may differ from the mean by chance."""
-    typical = float(np.median([values.std(ddof=1) for values in present.values()])) if present else 0.0
-    level = 1 - CHANCE / max(len(present), 1)
+    typical, level = _typical(present), _level(readings, present)
     return {
         name: prediction_half_width(values, readings.shares[name].elapsed_s / DURATION_S, level, typical)
         for name, values in present.items()
     }
 
 
-def _corrected(found: Calibrated, readings: Readings, present: Mapping[str, Values], wrong: list[str]) -> Calibrated:
+def _corrected(found: Calibrated, readings: Readings, present: Mapping[str, Values], wrong: list[Unit]) -> Calibrated:
     errors, others = dict(found.errors), found.others
-    for name, gap in _gaps(readings, present).items():
-        if name not in wrong:
-            continue
-        if name == NEIGHBOURS:
+    for unit in wrong:
+        gap = _gap(readings, present, unit)
+        if unit == (NEIGHBOURS,):
             others = min(max(others + gap, 0.0), MOST_OTHERS)
-        else:
-            mean = float(present[name].mean())
-            received = (1 - errors.get(name, 0.0)) * (1 - mean - gap) / (1 - mean)
-            errors[name] = min(max(1 - received, 0.0), MOST_ERRORS)
+            continue
+        mean = float(np.nanmean(_mean(present, unit)))
+        received = (1 - errors.get(unit[0], 0.0)) * (1 - mean - gap) / (1 - mean)
+        errors |= dict.fromkeys(unit, min(max(1 - received, 0.0), MOST_ERRORS))
     return replace(found, errors={name: rate for name, rate in errors.items() if rate >= LEAST_ERRORS}, others=others)
 
 
-def _gaps(readings: Readings, present: Mapping[str, Values]) -> dict[str, float]:
-    """By how much what was read exceeds the means."""
-    return {name: readings.shares[name].value - float(values.mean()) for name, values in present.items()}
+def _mean(present: Mapping[str, Values], unit: Unit) -> Values:
+    """The mean share of these stations by seed, of those that have one."""
+    rows = np.stack([present[name] for name in unit if name in present])
+    there = np.isfinite(rows)
+    return ratio(np.where(there, rows, 0.0).sum(axis=0), there.sum(axis=0))
+
+
+def _gap(readings: Readings, present: Mapping[str, Values], unit: Unit) -> float:
+    """By how much what was read exceeds the mean; 0 for what no run shows."""
+    there = [name for name in unit if name in present]
+    if not there:
+        return 0.0
+    return float(np.mean([readings.shares[name].value for name in there]) - np.nanmean(_mean(present, unit)))
 
 
 def shown(scenario: Scenario, readings: Readings, progress: Progress | None = None) -> Present:
@@ -173,8 +219,8 @@ def shown(scenario: Scenario, readings: Readings, progress: Progress | None = No
         own = pl.col("airtime_share") + pl.col("airtime_down_share") + pl.col("beacon_share")
         others = 1 - pl.col("idle_share") - own - (pl.col("collision_share") if readings.received else 0)
         found[NEIGHBOURS] = results.runs.join(up, on="seed").select(share=others)["share"]
-    arrays = {name: column.drop_nans().drop_nulls().to_numpy() for name, column in found.items()}
-    shares = {name: np.asarray(values, dtype=np.float64) for name, values in arrays.items() if len(values) > 1}
+    arrays = {name: column.fill_null(np.nan).to_numpy().astype(np.float64) for name, column in found.items()}
+    shares = {name: values for name, values in arrays.items() if np.isfinite(values).sum() > 1}
     thinks, off = _thinks(scenario, results, readings.documents)
     return Present(shares, thinks, off)
 
@@ -200,10 +246,11 @@ def _thinks(
     return thinks, frozenset(off)
 
 
-def _missed(readings: Readings, present: Mapping[str, Values], wrong: list[str]) -> list[str]:
-    return [
-        f"{name}: {what} {readings.shares[name].value:.3g} was read, and the scenario has {readings.shares[name].value - gap:.3g}"
-        for name, gap in _gaps(readings, present).items()
-        if name in wrong and abs(gap) > TOLERANCE
-        for what in ["a share of the time of" if name == NEIGHBOURS else "a share of retries of"]
-    ]
+def _missed(readings: Readings, present: Mapping[str, Values], wrong: list[Unit]) -> list[str]:
+    missed = []
+    for unit in wrong:
+        gap, read = _gap(readings, present, unit), float(np.mean([readings.shares[name].value for name in unit]))
+        if abs(gap) > TOLERANCE:
+            what = "a share of the time of" if unit == (NEIGHBOURS,) else "a share of retries of"
+            missed.append(f"{', '.join(unit)}: {what} {read:.3g} was read, and the scenario has {read - gap:.3g}")
+    return missed

@@ -21,6 +21,8 @@ from wifair.study.job import Bars, no_bars
 
 WARMUP_S, DURATION_S = 10, 60
 WIRE_MBPS, DELAY_MS = 500, 15
+# What a queue of a station takes: txqueuelen of Linux.
+HOST_PACKETS = 1000
 CLIENT = "client"
 IP_BYTES = 1500
 
@@ -141,7 +143,7 @@ def _document(observed: Observed, title: str, names: Names, bars: Bars) -> Docum
 
     rates = {f"{named[load.station]}-{load.direction}": load.mbps for load in found if load.mbps is not None}
     documents = {name: rates[name] for flow in flows if (name := _of_documents(flow)) in rates}
-    readings = _readings(observed, {key: named[key] for key in active}, documents)
+    readings = _readings(observed, {key: named[key] for key in active}, documents, keys)
     found_by_runs = calibrated(scenario, readings, bars)
     remarks = (*observed.remarks, *_idle(observed, active, names), *found_by_runs.missed)
     return Document(title, tuple(observed.files), tuple(tables(found_by_runs)), remarks)
@@ -152,6 +154,8 @@ def _station(station: Station, name: str, keys: Keys, found: Calibrated, names: 
     error = found.errors.get(name)
     if error:
         what = "retries in excess of the collisions in this scenario"
+        if name in found.together:
+            what += ", of all stations with this link"
         own["frame_error_rate"] = assumed(dict.fromkeys(("data_down", "data_up"), loads.significant(error)), what)
     about = _about(station, names)
     if name in found.within and not error:
@@ -176,8 +180,10 @@ def _thinking(flow: Table, found: Calibrated) -> Table:
     return replace(flow, keys={**flow.keys, "application": own})
 
 
-def _readings(observed: Observed, active: Mapping[str, str], documents: Mapping[str, float]) -> Readings:
-    """What runs of the scenario are compared with. `active` has the names of stations by their keys."""
+def _readings(
+    observed: Observed, active: Mapping[str, str], documents: Mapping[str, float], links: Mapping[str, Keys]
+) -> Readings:
+    """What runs of the scenario are compared with. `active` has the names of stations by their keys, `links` what their links are."""
     shares = {}
     for key, name in active.items():
         counters = observed.stations[key].counters
@@ -187,7 +193,12 @@ def _readings(observed: Observed, active: Mapping[str, str], documents: Mapping[
     others = loads.others(observed)
     if others:
         shares[NEIGHBOURS] = Share(*others)
-    return Readings(shares, not loads.counts_airtime(observed), documents)
+    alike: dict[str, list[str]] = {}
+    for key, name in active.items():
+        if name in shares:
+            alike.setdefault(repr({each: found.value for each, found in links[key].items()}), []).append(name)
+    together = [names for names in alike.values() if len(names) > 1]
+    return Readings(shares, not loads.counts_airtime(observed), documents, together)
 
 
 def _flows(
@@ -252,6 +263,9 @@ def _head(observed: Observed, links: Links, stations: Mapping[str, Keys]) -> lis
         Table("[ap]", ap),
         Table("[wire]", wire),
         Table("[tcp]", {"profile": unknown("today", "the TCP of the hosts")}),
+        Table(
+            "[station]", {"port.limit_packets": unknown(HOST_PACKETS, "the queues of the hosts, Linux's txqueuelen")}
+        ),
     ]
     if links.is_modern:
         classify = unknown(
@@ -262,7 +276,8 @@ def _head(observed: Observed, links: Links, stations: Mapping[str, Keys]) -> lis
         section, _, key = path.partition(".")
         at = [number for number, table in enumerate(tables) if table.header == f"[{section}]"]
         if at:
-            tables[at[0]] = replace(tables[at[0]], keys={**tables[at[0]].keys, key: found})
+            rest = {name: each for name, each in tables[at[0]].keys.items() if not name.startswith(f"{key}.")}
+            tables[at[0]] = replace(tables[at[0]], keys={**rest, key: found})
         else:
             tables.append(Table(f"[{section}]", {key: found}))
     return tables
