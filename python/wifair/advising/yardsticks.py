@@ -17,12 +17,11 @@ from wifair.everything.criteria import (
     RATING_MATTERS,
     SHARE_MATTERS,
     THROUGHPUT_MATTERS,
-    UNFINISHED,
     Criterion,
     Kind,
     Plan,
     criteria,
-    measured,
+    unfinished_shares,
 )
 from wifair.papers.runs import CellRuns, Runs
 from wifair.results.quantiles import RESOLUTION
@@ -92,15 +91,13 @@ def found(results: Results, plan: Plan, wanted: Sequence[Yardstick]) -> dict[str
     runs = Runs.of(results)
     values: dict[str, dict[str, Values]] = {}
     for cell in results.cells:
-        of_scenario = measured(plan, runs.cell(**cell.keys))
         mine = {
             each.criterion.id: results.values(cell.name, each.goal.metric).fill_null(np.nan).to_numpy()
             if each.goal
-            else of_scenario[each.criterion.id]
+            else each.criterion.values(runs.cell(**cell.keys))
             for each in wanted
         }
-        shares = {name: share for name, share in of_scenario.items() if name.startswith(UNFINISHED)}
-        values[cell.name] = mine | shares
+        values[cell.name] = mine | unfinished_shares(plan, runs.cell(**cell.keys))
     return values
 
 

@@ -382,7 +382,11 @@ def measured(plan: Plan, runs: CellRuns) -> dict[str, Values]:
 
     The values are rounded to seven digits (32 bits), in which they are kept next to the page that quotes them.
     """
-    found = {c.id: c.values(runs) for c in criteria(plan)}
-    found |= {f"{UNFINISHED}{mine.title}": mine.unfinished(runs) for mine in transfers(plan)}
+    found = {c.id: c.values(runs) for c in criteria(plan)} | unfinished_shares(plan, runs)
     found[EXCHANGES] = runs.run("exchanges")
     return {name: values.astype(np.float32).astype(np.float64) for name, values in found.items()}
+
+
+def unfinished_shares(plan: Plan, runs: CellRuns) -> dict[str, Values]:
+    """The share of transfers that do not end by what they are."""
+    return {f"{UNFINISHED}{mine.title}": mine.unfinished(runs) for mine in transfers(plan)}

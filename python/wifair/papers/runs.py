@@ -32,6 +32,7 @@ class CellRuns:
     def __init__(self, frames: Frames) -> None:
         self._frames = {name: frame.sort("seed", maintain_order=True) for name, frame in frames.items()}
         self._arrays: dict[Hashable, Values] = {}
+        self._groups: dict[Hashable, dict[str, Values]] = {}
 
     @property
     def seeds(self) -> list[int]:
@@ -83,12 +84,22 @@ class CellRuns:
 
     def transfers(self, column: str, group: str, size_bytes: float | None = None) -> Values:
         """A column of `transfer_groups`, for one file size or all: (seeds,), NaN for runs without transfers."""
-        of_size = pl.col("bytes").is_null() if size_bytes is None else pl.col("bytes") == size_bytes
-        found = self._frames["transfer_groups"].filter((pl.col("group") == group) & of_size)
-        seeds = pl.DataFrame({"seed": self._frames["runs"]["seed"]})
-        joined = seeds.join(found, on="seed", how="left", maintain_order="left")
-        values: Values = joined[column].cast(pl.Float64).fill_null(float("nan")).to_numpy()
-        return values
+        of_size = self._transfers(column, size_bytes)
+        return of_size[group] if group in of_size else np.full(len(self.seeds), np.nan)
+
+    def _transfers(self, column: str, size_bytes: float | None) -> dict[str, Values]:
+        """By group: one pass over the table, not a query per group, of which an imported network has dozens."""
+        key = column, size_bytes
+        if key not in self._groups:
+            of_size = pl.col("bytes").is_null() if size_bytes is None else pl.col("bytes") == size_bytes
+            frame = self._frames["transfer_groups"].filter(of_size)
+            values = frame[column].cast(pl.Float64).fill_null(float("nan")).to_list()
+            at = {seed: i for i, seed in enumerate(self.seeds)}
+            found: dict[str, Values] = {}
+            for group, seed, value in zip(frame["group"].to_list(), frame["seed"].to_list(), values, strict=True):
+                found.setdefault(group, np.full(len(at), np.nan))[at[seed]] = value
+            self._groups[key] = found
+        return self._groups[key]
 
     def series(self, metric: str, entity: str = "ap") -> Values:
         """A time series: (seeds, samples), NaN where only other replications have a value. See `times`."""
