@@ -19,11 +19,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wifair import Scenario
 from wifair.advising import OWN, Advice, AdviceInterrupted, Advising, advice, rule, wording
-from wifair.advising.advice import with_probes
+from wifair.advising.advice import Doubted, with_probes
 from wifair.advising.changes import HAS, QOS_MAP, Change, settable, unsettable
 from wifair.advising.commands import Commands
 from wifair.advising.document import document
-from wifair.advising.doubts import doubts
+from wifair.advising.doubts import Doubt, doubts
+from wifair.advising.yardsticks import yardsticks
 from wifair.cli import execute
 from wifair.errors import InputError
 from wifair.everything.criteria import Criterion
@@ -609,8 +610,26 @@ def test_a_gain_that_rests_on_an_assumption_is_not_hidden(monkeypatch: pytest.Mo
     }
     assert standings == {"15": Standing.EQUAL, "240": Standing.BETTER}
     told = wording.doubted(found)
-    assert re.match(r"Over all of these values: pings × 0\.\d+ to × 1\.?", told[1])
+    assert re.match(r"By chance and all of these assumptions together: pings × 0\.\d+ \[0\.\d+, \d\.?\d*\]", told[1])
     assert told[2:] == ["wire.rate_mbps: 15: no difference that matters."]
+
+
+def test_a_predicted_interval_has_room_for_several_wrong_assumptions() -> None:
+    """Two assumptions that may each halve a factor: both together halve it by √2 in the logarithm. Nothing raises it, so its upper end is that of chance."""
+    scenario, change = Scenario(**BLOATED), Change("other", "")
+    one = yardsticks(scenario.plan(), parsed(["pings"]))[0].criterion
+    noise = np.array([-0.01, 0.0, 0.01, 0.0])
+
+    def with_factor(factor: float) -> dict[str, dict[str, Values]]:
+        return {OWN: {one.id: np.ones(4)}, change.name: {one.id: factor * np.exp(noise)}}
+
+    others = [("wire", 0.25), ("wire", 0.4), ("hosts", 0.25), ("hardware", 0.5)]
+    doubted = [Doubted(Doubt(key, "", "", scenario), None, values=with_factor(factor)) for key, factor in others]
+    found = Advice(scenario, (), {}, values=with_factor(0.5), doubted=doubted)
+    predicted, chance = found.predicted(change, one), found.effect(change, one)
+    assert predicted.estimate == pytest.approx(0.5)
+    assert predicted.low == pytest.approx(0.5 * 0.5 ** (2**0.5), rel=0.001)
+    assert predicted.high == pytest.approx(chance.high)
 
 
 def test_a_missing_scenario_is_an_error_without_traceback(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,15 +23,16 @@ from wifair.papers.runs import Runs
 from wifair.planned import bsss_of, others_of, part
 from wifair.population.place import Place, place
 from wifair.scenario.scenario import Scenario
+from wifair.stats import Interval
 from wifair.study.job import Bars, Cell, no_bars
 from wifair.study.store import Store
-from wifair.study.study import Study, StudyInterrupted
+from wifair.study.study import Study, StudyInterrupted, run_studies
 from wifair.tuning.goals import Goal
 from wifair.tuning.words import WORDS, calls
 
 if TYPE_CHECKING:
     from wifair.results.results import Results
-    from wifair.stats import Interval, Values
+    from wifair.stats import Values
 
 # The scenario without a change.
 OWN = "as it is"
@@ -149,11 +151,26 @@ class Advice:
         assert self.confirmed is not None
         return self.confirmed.standing(change.name, OWN)
 
-    def effects(self, change: Change, criterion: Criterion) -> tuple[float, float]:
-        """The least and the largest effect of a change by a criterion: on fresh seeds, and with other values of what is assumed."""
-        others = [each.effect(change, criterion) for each in self.doubted if change.name in each.values]
-        estimates = [each.estimate for each in (self.effect(change, criterion), *others) if each.n]
-        return min(estimates), max(estimates)
+    def predicted(self, change: Change, criterion: Criterion) -> Interval:
+        """The effect of a change by a criterion with an interval for chance and for what is assumed together.
+
+        Each assumption moves the effect at most as far down, and as far up, as its other values do. These distances and that of the seeds' interval are
+        added as independent ones, by the root of the sum of their squares, since several assumptions may be wrong at once. Factors are added by their logarithms.
+        """
+        mine = self.effect(change, criterion)
+        if mine.low is None or mine.high is None:
+            return mine
+        of, back = (math.log, math.exp) if criterion.scale == "ratio" else (float, float)
+        moved: dict[tuple[str, str], list[float]] = {}
+        for each in self.doubted:
+            other = each.effect(change, criterion) if change.name in each.values else None
+            if other and other.n and math.isfinite(other.estimate):
+                distance = of(other.estimate) - of(mine.estimate)
+                moved.setdefault((each.doubt.family, each.doubt.why), []).append(distance)
+        below = [of(mine.low) - of(mine.estimate), *(min(0.0, *found) for found in moved.values())]
+        above = [of(mine.high) - of(mine.estimate), *(max(0.0, *found) for found in moved.values())]
+        low, high = of(mine.estimate) - math.hypot(*below), of(mine.estimate) + math.hypot(*above)
+        return Interval(mine.estimate, back(low), back(high), mine.n)
 
     def effect(self, change: Change, criterion: Criterion) -> Interval:
         """What a change is worth on fresh seeds by a criterion: a difference or a factor with its 95 % interval, without a bound."""
@@ -272,8 +289,7 @@ class _Run:
             return
         self._confirm(chosen)
         if advice.standing(chosen[0]) in (Standing.BETTER, Standing.TRADE):
-            for doubt in advising.doubts:
-                self._doubt(doubt, chosen[0])
+            self._doubt(advising.doubts, chosen[0])
             for name in advice.place.nearest(NEAREST) if advice.place else ():
                 self._try(name, chosen[0])
 
@@ -352,17 +368,28 @@ class _Run:
         of_flows = {name: {c.id: c.values(runs.cell(change=name)) for c in self.advising.flows} for name in names}
         advice.flows = rule.verdict(of_flows, self.advising.flows)
 
-    def _doubt(self, doubt: Doubt, change: Change) -> None:
-        try:
-            cells = self._cells([OWN, change.name], doubt.scenario)
-        except InputError as error:
-            self.advice.doubted.append(Doubted(doubt, None, str(error)))
-            return
-        results = self._results(f"{doubt.family}: {doubt.other}", cells, range(FIRST_FRESH, FIRST_FRESH + DOUBT_SEEDS))
-        plan = judged_plan(doubt.scenario, self.advice.bss)
-        values = found(self._judged(results), plan, self.advice.yardsticks)
-        found_then = rule.verdict(values, self.advice.criteria, _judging(self.advice.yardsticks))
-        self.advice.doubted.append(Doubted(doubt, found_then, values=values, results=results))
+    def _doubt(self, doubts: Sequence[Doubt], change: Change) -> None:
+        """All other values run as one batch, so that no processor waits for the last run of each."""
+        seeds = range(FIRST_FRESH, FIRST_FRESH + DOUBT_SEEDS)
+        studies: dict[int, Study] = {}
+        refused: dict[int, str] = {}
+        for i, doubt in enumerate(doubts):
+            try:
+                studies[i] = Study(self._cells([OWN, change.name], doubt.scenario), seeds)
+            except InputError as error:
+                refused[i] = str(error)
+        with self.bars(f"{len(studies)} other values of what is assumed") as bar:
+            results = run_studies([*studies.values()], self.threads, bar, self.store, dask=self.dask)
+        shown = dict(zip(studies, results, strict=True))
+        for i, doubt in enumerate(doubts):
+            if i in refused:
+                self.advice.doubted.append(Doubted(doubt, None, refused[i]))
+                continue
+            self.advice.runs += 2 * DOUBT_SEEDS
+            plan = judged_plan(doubt.scenario, self.advice.bss)
+            values = found(self._judged(shown[i]), plan, self.advice.yardsticks)
+            found_then = rule.verdict(values, self.advice.criteria, _judging(self.advice.yardsticks))
+            self.advice.doubted.append(Doubted(doubt, found_then, values=values, results=shown[i]))
 
     def _try(self, name: str, change: Change) -> None:
         """The change in a network of the population, by the goals that can be measured there."""

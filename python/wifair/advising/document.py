@@ -50,6 +50,8 @@ def _confirmed(advice: Advice, change: Change) -> dict[str, Any]:
                 "effect": found.estimate,
                 "ci_low": found.low,
                 "ci_high": found.high,
+                "assumed_low": advice.predicted(change, each.criterion).low,
+                "assumed_high": advice.predicted(change, each.criterion).high,
                 "runs": found.n,
             }
         )

@@ -194,7 +194,8 @@ def doubted(advice: Advice) -> list[str]:
         count = f"{len(holds)} of {len(advice.doubted)} other values of what is assumed"
         told.append(f"With {count}, {change.name} is still {STANDINGS[wanted]}.")
     if any(each.verdict for each in advice.doubted):
-        told.append(f"Over all of these values: {'; '.join(_range(advice, change, each) for each in advice.criteria)}.")
+        intervals = (f"{each.title} {each.effect_text(advice.predicted(change, each))}" for each in advice.criteria)
+        told.append(f"By chance and all of these assumptions together: {'; '.join(intervals)}.")
     told += [sentence(each, change) for each in advice.doubted if each not in holds]
     if advice.unvaried:
         listed = dict.fromkeys(f"{each.family} ({each.why})" for each in advice.unvaried)
@@ -229,13 +230,6 @@ def placed(advice: Advice) -> list[str]:
 def _unusual(each: Property, value: float, rank: float) -> str:
     than = f"more than in {100 * rank:.0f} %" if rank > 0.5 else f"less than in {100 * (1 - rank):.0f} %"
     return f"{each.heading}: {number(value)}, {than}"
-
-
-def _range(advice: Advice, change: Change, criterion: Criterion) -> str:
-    low, high = advice.effects(change, criterion)
-    if criterion.scale == "difference":
-        return f"{criterion.title} {low:+.3f} to {high:+.3f}"
-    return f"{criterion.title} × {number(low)} to × {number(high)}"
 
 
 def sentence(each: Doubted, change: Change) -> str:
