@@ -914,7 +914,7 @@ def test_an_empty_network_is_refused() -> None:
         document(Observed(), "x")
 
 
-def test_the_command_prints_the_scenario_or_json(here: Cli) -> None:
+def test_the_command_prints_the_scenario_or_json(here: Cli, tmp_path: Path) -> None:
     files = [str(DATA / name) for name in ("station.txt", "survey.txt")]
     printed = here("import", *files)
     assert Scenario.from_settings(tomllib.loads(printed.stdout))
@@ -923,5 +923,9 @@ def test_the_command_prints_the_scenario_or_json(here: Cli) -> None:
         Scenario.from_settings(told["scenario"]).plan() == Scenario.from_settings(tomllib.loads(printed.stdout)).plan()
     )
     assert {row["origin"] for row in told["values"]} == {"read", "assumed", "unknown"}
+    out = tmp_path / "cafe.toml"
+    written = here("import", *files, "--out", out)
+    assert 'title = "cafe"' in out.read_text()
+    assert written.stderr.endswith(f"now: wifair explain {out}, wifair advise {out}\n")
     failed = here("import", files[0], "/nowhere/x.txt")
     assert (failed.returncode, failed.stderr.count("\n")) == (2, 1)

@@ -29,7 +29,9 @@ Out = Annotated[
 Title = Annotated[
     str,
     typer.Option(
-        metavar="TEXT", help="The title of the scenario; by default the name of the first file.", show_default=False
+        metavar="TEXT",
+        help="The title of the scenario; by default the name of FILE.toml, else of the first file.",
+        show_default=False,
     ),
 ]
 KeepAddresses = Annotated[
@@ -58,5 +60,6 @@ def import_(
     from wifair.observed import Names, imported
     from wifair.scenario.overrides import parse_assignments
 
+    title = title or (out.stem if out else "")
     made = imported(files, title, Names(keep_addresses), dict(parse_assignments(set)), progress)
-    report(made, out, json, "remarks", ["wifair explain"])
+    report(made, out, json, "remarks", ["wifair explain", "wifair advise"])

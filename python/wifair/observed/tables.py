@@ -354,8 +354,9 @@ def _idle(observed: Observed, active: list[str], names: Names) -> list[str]:
     idle = [names.shown(station) for key, station in observed.stations.items() if key not in active]
     if not idle:
         return []
+    subject, verb = ("1 station", "is") if len(idle) == 1 else (f"{len(idle)} stations", "are")
     return [
-        f"{len(idle)} stations without traffic of {loads.LEAST_MBPS:g} Mbps or more are left out: {', '.join(idle)}"
+        f"{subject} without traffic of {loads.LEAST_MBPS:g} Mbps or more {verb} left out: {', '.join(idle)}",
     ]
 
 
