@@ -85,7 +85,7 @@ class CellRuns:
     def transfers(self, column: str, group: str, size_bytes: float | None = None) -> Values:
         """A column of `transfer_groups`, for one file size or all: (seeds,), NaN for runs without transfers."""
         of_size = self._transfers(column, size_bytes)
-        return of_size[group] if group in of_size else np.full(len(self.seeds), np.nan)
+        return of_size[group].copy() if group in of_size else np.full(len(self.seeds), np.nan)
 
     def _transfers(self, column: str, size_bytes: float | None) -> dict[str, Values]:
         """By group: one pass over the table, not a query per group, of which an imported network has dozens."""
