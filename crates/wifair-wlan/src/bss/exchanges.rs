@@ -318,6 +318,12 @@ impl Exchanges {
     /// Reports to the rate adaptation of a link how many of the MPDUs that `sender` sent were acknowledged.
     #[inline(never)]
     fn ask_adaptation(&mut self, sender: EdcafId, link: LinkId, sent: u32, acknowledged: u32, now: Time) {
+        if self.links[link.index()].has_agreement && tries::have_chains(self, sender, link) {
+            return tries::report(self, sender, link, acknowledged, now);
+        }
+        if sent == 0 {
+            return;
+        }
         let modes = self.modes.of(link.station());
         let channel = &mut self.medium.channel_mut();
         let mut error_rate = |mode, bytes| match channel {

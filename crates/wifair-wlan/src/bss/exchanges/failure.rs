@@ -333,22 +333,6 @@ impl Exchanges {
     #[inline(always)] // most links have none
     pub(super) fn adapt(&mut self, sender: EdcafId, link: LinkId, sent: u32, acknowledged: u32, now: Time) {
         if self.links[link.index()].adapts {
-            self.report_to_adaptation(sender, link, sent, acknowledged, now);
-        }
-    }
-
-    #[inline(never)]
-    fn report_to_adaptation(
-        &mut self,
-        sender: EdcafId,
-        link: LinkId,
-        sent: u32,
-        acknowledged: u32,
-        now: Time,
-    ) {
-        if self.links[link.index()].has_agreement && tries::have_chains(self, sender, link) {
-            tries::report(self, sender, link, acknowledged, now);
-        } else if sent > 0 {
             self.ask_adaptation(sender, link, sent, acknowledged, now);
         }
     }

@@ -335,11 +335,15 @@ impl Node {
 
     /// After every transmission: a backoff, wanted or not, then the next packet.
     fn go_on(&mut self, c: usize) {
-        self.draw(c);
+        let retries = self.contenders[c].in_service.is_some();
+        if retries {
+            self.draw(c);
+        }
         if let Some(cw_min) = self.contenders[c].announced.take() {
             self.contenders[c].set_cw_min(cw_min);
         }
-        if self.contenders[c].in_service.is_none() {
+        if !retries {
+            self.draw(c);
             self.contenders[c].serve();
         }
     }
