@@ -28,7 +28,7 @@ use crate::nodes::{Finished, Nodes, Released};
 use crate::phy::timing::BssTiming;
 use crate::ppdu::Ppdu;
 use crate::queue_size::QueueSizes;
-use crate::rate::{Choice, Feedback};
+use crate::rate::Choice;
 
 /// Kind of output of an event.
 #[derive(Clone, Copy)]
@@ -313,27 +313,6 @@ impl Exchanges {
     fn follow(&mut self, sender: EdcafId, now: Time) {
         self.medium.follow(sender, now);
         self.transmit_under_errors(sender, now, Some(self.phy.sifs));
-    }
-
-    /// Reports to the rate adaptation of a link how many of the MPDUs that `sender` sent were acknowledged.
-    #[inline(never)]
-    fn ask_adaptation(&mut self, sender: EdcafId, link: LinkId, sent: u32, acknowledged: u32, now: Time) {
-        if self.links[link.index()].has_agreement && tries::have_chains(self, sender, link) {
-            return tries::report(self, sender, link, acknowledged, now);
-        }
-        if sent == 0 {
-            return;
-        }
-        let modes = self.modes.of(link.station());
-        let channel = &mut self.medium.channel_mut();
-        let mut error_rate = |mode, bytes| match channel {
-            Some(channel) => channel.data_error_rate(link, &modes.on_air(mode).mode, bytes, now),
-            None => 0.0,
-        };
-        let mode = modes.index_of(self.nodes.edcaf(sender).mode());
-        let mut feedback = Feedback { mode, sent, acknowledged, now, error_rate: &mut error_rate };
-        let choice = self.links[link.index()].adaptation.on_attempt(&mut feedback);
-        self.set_rate(link, choice, now);
     }
 
     /// The next attempt of `link` has another mode, if it is another. Says so if the link has another rate.

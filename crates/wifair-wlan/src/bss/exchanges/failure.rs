@@ -11,6 +11,7 @@ use crate::bss::controlled;
 use crate::exchange::{Captured, Collider, OngoingExchange, Phase, ReceptionOutcome};
 use crate::node::{EdcafId, LinkId};
 use crate::ppdu::Ppdu;
+use crate::rate::Feedback;
 
 impl Exchanges {
     /// Starts transmissions of several senders on the grid, of senders off it, under EDCA, or where there are beacons. Returns
@@ -335,5 +336,26 @@ impl Exchanges {
         if self.links[link.index()].adapts {
             self.ask_adaptation(sender, link, sent, acknowledged, now);
         }
+    }
+
+    /// Reports to the rate adaptation of a link how many of the MPDUs that `sender` sent were acknowledged.
+    #[inline(never)]
+    fn ask_adaptation(&mut self, sender: EdcafId, link: LinkId, sent: u32, acknowledged: u32, now: Time) {
+        if self.links[link.index()].has_agreement && tries::have_chains(self, sender, link) {
+            return tries::report(self, sender, link, acknowledged, now);
+        }
+        if sent == 0 {
+            return;
+        }
+        let modes = self.modes.of(link.station());
+        let channel = &mut self.medium.channel_mut();
+        let mut error_rate = |mode, bytes| match channel {
+            Some(channel) => channel.data_error_rate(link, &modes.on_air(mode).mode, bytes, now),
+            None => 0.0,
+        };
+        let mode = modes.index_of(self.nodes.edcaf(sender).mode());
+        let mut feedback = Feedback { mode, sent, acknowledged, now, error_rate: &mut error_rate };
+        let choice = self.links[link.index()].adaptation.on_attempt(&mut feedback);
+        self.set_rate(link, choice, now);
     }
 }
