@@ -5,10 +5,10 @@ its counters are taken as those of the access point were, and what is unknown is
 
 1. Without errors and other networks, n seeds of d seconds give each share a mean m and a standard deviation s.
 2. A share x that was read over T seconds agrees if x − m ≤ t s √(1/n + d/T): the prediction interval of one run of T seconds. Student's t is for 99 %
-   that all shares agree (Bonferroni), and s is at least the median of the stations', since few seeds may differ by less than the next ones. The data cannot
-   tell more, and nothing is assumed. Stations with the same link are also compared together, by the means of their shares, since few frames of each station
-   tell little: s is then that of the mean, at least the median of the stations' divided by √(number of stations). If the mean does not agree, all of them have the
-   same error rate, without those that do not agree alone.
+   that all shares agree (Bonferroni), alone and again together, and s is at least the median of the stations', since few seeds may differ by less than the next ones. The data cannot
+   tell more, and nothing is assumed. Stations with the same link are first compared together, by the means of their shares, since few frames of each station
+   tell little: without those farther from the median of them than chance allows. s is then that of the mean, at least the median of the stations' divided by
+   √(number of stations). If the mean does not agree, all of them have the same error rate. The others are compared alone.
 3. Otherwise, since collisions and errors are independent, 1 − m = (1 − c)(1 − e) with the collisions c and the error rate e. With the same collisions, x
    needs 1 − e' = (1 − e)(1 − x)/(1 − m). The time of others grows by x − m.
 4. The scenario runs with these values, which changes the collisions. Step 3 repeats until all shares that were corrected agree within `TOLERANCE`.
@@ -140,28 +140,30 @@ def calibrated(made: Callable[[Calibrated], Scenario], readings: Readings, bars:
 
 
 def _wrong(readings: Readings, present: Mapping[str, Values]) -> list[Unit]:
-    """What does not agree by chance: stations and others, and then of the other stations those with the same link together."""
-    within = _within(readings, present)
+    """What does not agree by chance: stations with the same link together, and then what is not among these alone."""
+    within, gaps = _within(readings, present), {name: _gap(readings, present, (name,)) for name in present}
     least = {name: LEAST_OTHERS if name == NEIGHBOURS else LEAST_ERRORS for name in present}
-    wrong: list[Unit] = [
-        (name,) for name in present if _gap(readings, present, (name,)) > max(within[name], least[name])
-    ]
+    wrong: list[Unit] = []
     for names in readings.alike:
-        unit = tuple(name for name in names if name in present and (name,) not in wrong)
+        there = [name for name in names if name in present]
+        median = float(np.median([gaps[name] for name in there])) if there else 0.0
+        unit = tuple(name for name in there if abs(gaps[name] - median) <= within[name])
         if len(unit) < 2:
             continue
         elapsed_s = min(readings.shares[name].elapsed_s for name in unit)
         typical = _typical(present) / math.sqrt(len(unit))
         runs = elapsed_s / DURATION_S
-        half = prediction_half_width(_mean(present, unit), runs, _level(readings, present), typical)
+        half = prediction_half_width(_mean(present, unit), runs, _level(len(readings.alike)), typical)
         if _gap(readings, present, unit) > max(half, LEAST_ERRORS):
             wrong.append(unit)
-    return wrong
+    together = {name for unit in wrong for name in unit}
+    alone = (name for name in present if name not in together and gaps[name] > max(within[name], least[name]))
+    return [*wrong, *((name,) for name in alone)]
 
 
-def _level(readings: Readings, present: Mapping[str, Values]) -> float:
-    """The level of each interval, by the number of all (Bonferroni)."""
-    return 1 - CHANCE / max(len(present) + len(readings.alike), 1)
+def _level(count: int) -> float:
+    """The level of each of so many intervals (Bonferroni)."""
+    return 1 - CHANCE / max(count, 1)
 
 
 def _typical(present: Mapping[str, Values]) -> float:
@@ -171,7 +173,7 @@ def _typical(present: Mapping[str, Values]) -> float:
 
 def _within(readings: Readings, present: Mapping[str, Values]) -> dict[str, float]:
     """By how much each share may differ from the mean by chance."""
-    typical, level = _typical(present), _level(readings, present)
+    typical, level = _typical(present), _level(len(present))
     return {
         name: prediction_half_width(values, readings.shares[name].elapsed_s / DURATION_S, level, typical)
         for name, values in present.items()
