@@ -5,7 +5,7 @@ its counters are taken as those of the access point were, and what is unknown is
 
 1. Without errors and other networks, n seeds of d seconds give each share a mean m and a standard deviation s.
 2. A share x that was read over T seconds agrees if x − m ≤ t s √(1/n + d/T): the prediction interval of one run of T seconds. Student's t is for 99 %
-   that all shares agree (Bonferroni), alone and again together, and s is at least the median of the stations', since few seeds may differ by less than the next ones. The data cannot
+   that all shares agree (Bonferroni), and s is at least the median of the stations', since few seeds may differ by less than the next ones. The data cannot
    tell more, and nothing is assumed. Stations with the same link are first compared together, by the means of their shares, since few frames of each station
    tell little: without those farther from the median of them than chance allows. s is then that of the mean, at least the median of the stations' divided by
    √(number of stations). If the mean does not agree, all of them have the same error rate. The others are compared alone.
@@ -153,7 +153,7 @@ def _wrong(readings: Readings, present: Mapping[str, Values]) -> list[Unit]:
         elapsed_s = min(readings.shares[name].elapsed_s for name in unit)
         typical = _typical(present) / math.sqrt(len(unit))
         runs = elapsed_s / DURATION_S
-        half = prediction_half_width(_mean(present, unit), runs, _level(len(readings.alike)), typical)
+        half = prediction_half_width(_mean(present, unit), runs, _level(readings, present), typical)
         if _gap(readings, present, unit) > max(half, LEAST_ERRORS):
             wrong.append(unit)
     together = {name for unit in wrong for name in unit}
@@ -161,9 +161,9 @@ def _wrong(readings: Readings, present: Mapping[str, Values]) -> list[Unit]:
     return [*wrong, *((name,) for name in alone)]
 
 
-def _level(count: int) -> float:
-    """The level of each of so many intervals (Bonferroni)."""
-    return 1 - CHANCE / max(count, 1)
+def _level(readings: Readings, present: Mapping[str, Values]) -> float:
+    """The level of each interval, by the number of all (Bonferroni)."""
+    return 1 - CHANCE / max(len(present) + len(readings.alike), 1)
 
 
 def _typical(present: Mapping[str, Values]) -> float:
@@ -173,7 +173,7 @@ def _typical(present: Mapping[str, Values]) -> float:
 
 def _within(readings: Readings, present: Mapping[str, Values]) -> dict[str, float]:
     """By how much each share may differ from the mean by chance."""
-    typical, level = _typical(present), _level(len(present))
+    typical, level = _typical(present), _level(readings, present)
     return {
         name: prediction_half_width(values, readings.shares[name].elapsed_s / DURATION_S, level, typical)
         for name, values in present.items()
