@@ -10,7 +10,7 @@ use wifair_core::{
     Ac, ConnectionId, FiveTuple, FlowId, Packet, Rate, SackBlocks, StationId, TCP, TcpFlags, Time,
 };
 use wifair_queue::{
-    Departure, Direction, Exchange, Flows, FlowsSpec, Grant, Outcome, SchemeSpec, TxQueue, TxQueueSpec, View,
+    DequeuedPacket, Direction, Exchange, Flows, FlowsSpec, Grant, Outcome, SchemeSpec, TxQueue, TxQueueSpec, View,
 };
 
 const FLOWS: u32 = 20;
@@ -93,7 +93,7 @@ impl Bench {
         let departure = self
             .port
             .dequeue(&Grant::ANY, self.now, || view)
-            .map(Departure::from)
+            .map(DequeuedPacket::from)
             .expect("something is queued");
         let exchange = || Exchange {
             outcome: Outcome::Delivered,
