@@ -51,7 +51,7 @@ def he(count: int, control: str, scheme: str) -> dict[str, Any]:
         "ap": {"scheme": scheme, "limit_packets": 1000},
         "wire": {"one_way_delay_ms": 10, "rate_mbps": 1000},
         "tcp": {"profile": "today", "congestion_control": control},
-        "station": {"mcs": 3, "port": {"limit_packets": 1000}},
+        "station": {"mcs": 3, "tx_queue": {"limit_packets": 1000}},
     }
 
 

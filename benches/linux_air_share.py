@@ -81,7 +81,7 @@ def cell(phy: str, up: int, down: int, ecn: bool, slow: int | None) -> dict[str,
         "mac": {"edca": {}},
         "ap": {"scheme": SCHEMES[0], "hardware": "firmware"},
         "wire": {"one_way_delay_ms": 5, "rate_mbps": 1000},
-        "station": {"mcs": of["mcs"], "port": {"scheme": "mac80211"}},
+        "station": {"mcs": of["mcs"], "tx_queue": {"scheme": "mac80211"}},
         "stations": [
             {"name": "down", "count": down},
             uploads | ({} if slow is None else {"mcs": slow}),

@@ -111,7 +111,7 @@ def cell(phy: str, traffic: str, stations: int) -> dict[str, Any]:
         "mac": {"edca": {}},
         "ap": {"scheme": "mac80211", "hardware": "firmware"},
         "wire": {"one_way_delay_ms": 5, "rate_mbps": 1000},
-        "station": {"mcs": of["mcs"], "port": {"scheme": "mac80211"}},
+        "station": {"mcs": of["mcs"], "tx_queue": {"scheme": "mac80211"}},
         "stations": [{"name": "sta", "count": stations}],
         "flows": flows(traffic, stations, of["offered_mbps"]),
     }

@@ -77,8 +77,8 @@ def known(scenario: Scenario) -> dict[str, Any]:
     settings = scenario.settings()
     found = {"ap.scheme": "droptail"}
     found |= {f"{name}.{key}": value for name in KNOWN for key, value in settings.get(name, {}).items()}
-    port = settings.get("station", {}).get("port", {})
-    return found | {"station.port": {"limit_packets": DEFAULT_PACKETS, **port}}
+    tx_queue = settings.get("station", {}).get("tx_queue", {})
+    return found | {"station.tx_queue": {"limit_packets": DEFAULT_PACKETS, **tx_queue}}
 
 
 def imported(scenario: Scenario) -> str:

@@ -64,7 +64,7 @@ CHOICES = Axis("ap.scheme", SCHEMES, SCHEMES)
 
 # A scenario of the gallery, settings, goal, axes.
 PROBLEMS: list[tuple[str, dict[str, Any], str, list[Axis]]] = [
-    ("plain", {}, "jain", [limits(), limits("station.port.limit_packets")]),
+    ("plain", {}, "jain", [limits(), limits("station.tx_queue.limit_packets")]),
     ("plain", CODEL, "ping_p95_ms", [TARGET, INTERVAL]),
     (
         "plain",
@@ -75,12 +75,12 @@ PROBLEMS: list[tuple[str, dict[str, Any], str, list[Axis]]] = [
     ("cafe", CODEL, "ping_p95_ms", [TARGET, INTERVAL]),
     ("home", CODEL, "mos_least", [TARGET, limits()]),
     ("rrul_be", {}, "jain", [limits(), steps("tcp.receiver_window_segments", 10, 4000)]),
-    ("video-call", CODEL, "ping_p95_ms", [TARGET, limits("station.port.limit_packets")]),
+    ("video-call", CODEL, "ping_p95_ms", [TARGET, limits("station.tx_queue.limit_packets")]),
     (
         "tcp_8up",
         {},
         "total_mbps",
-        [limits("station.port.limit_packets"), steps("tcp.receiver_window_segments", 10, 4000)],
+        [limits("station.tx_queue.limit_packets"), steps("tcp.receiver_window_segments", 10, 4000)],
     ),
     ("plain", {}, "jain", [CHOICES, limits(count=50)]),
     ("update-night", {}, "ping_p95_ms", [CHOICES, limits(count=50)]),

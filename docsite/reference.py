@@ -80,15 +80,15 @@ def page() -> str:
         table(_building()),
     ]
     ap = plan_node("bss", "ap")
-    port = properties(properties(ap)["port"])
-    other = {key: node for key, node in properties(ap).items() if key != "port"}
+    tx_queue = properties(properties(ap)["tx_queue"])
+    other = {key: node for key, node in properties(ap).items() if key != "tx_queue"}
     station = {key: node for key, node in properties(plan_node("bss", "stations", "[]")).items() if key != "label"}
     flow = properties(plan_node("flows", "[]"))
     flow = {key: node for key, node in flow.items() if key not in ("label", "group", "station", "direction")}
     parts += [
         "## `[ap]`",
         "The access point: its buffer and what goes with it.",
-        table(list(keys({"properties": with_default_limits({**port, **other})}))),
+        table(list(keys({"properties": with_default_limits({**tx_queue, **other})}))),
         "## `[station]` and `[[stations]]`",
         "`[station]` holds defaults for all stations; `[[stations]]` are groups of named ones, which flows refer to by `station`. "
         "A station without a rate has its PHY's highest.",

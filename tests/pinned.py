@@ -19,7 +19,7 @@ def pinned(folder: Path) -> dict[tuple[str, int], str]:
     for path in sorted(folder.glob("*.json")):
         table: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         for scheme, expected in table["hashes"].items():
-            table["plan"]["bss"]["ap"]["port"]["scheme"] = {"name": scheme}
+            table["plan"]["bss"]["ap"]["tx_queue"]["scheme"] = {"name": scheme}
             courses[json.dumps(table["plan"]), table["seed"]] = expected
     return courses
 

@@ -89,7 +89,7 @@ def test_the_scenario_is_that_of_section_iv_a() -> None:
     phy, flow = plan["bss"]["phy"], plan["flows"][0]
     assert (phy["mac_header_bytes"], phy["llc_bytes"], phy["fcs_bytes"]) == (30, 8, 4)
     assert (phy["slot_us"], phy["sifs_us"], phy["plcp_us"]) == (20.0, 10.0, 192.0)
-    assert plan["bss"]["ap"]["port"]["limit_packets"] == 100
+    assert plan["bss"]["ap"]["tx_queue"]["limit_packets"] == 100
     assert {station["rate_mbps"] for station in plan["bss"]["stations"]} == {11.0}
     assert flow["tcp"]["mss_bytes"] + flow["tcp"]["header_bytes"] == 1500
     assert flow["tcp"]["receiver_window_segments"] == 42
@@ -113,7 +113,7 @@ def test_the_joint_reading_changes_both_choices_where_they_exist() -> None:
     (joint,) = (reading for reading in READINGS if reading.id == "redundant-newest+tie-random")
     assert joint.kind == Kind.EXPLORATION  # the paper prints what goes in a tie
     schemes = {
-        cell.keys["scheme"]: cell.scenario.plan()["bss"]["ap"]["port"]["scheme"]
+        cell.keys["scheme"]: cell.scenario.plan()["bss"]["ap"]["tx_queue"]["scheme"]
         for cell in variant_cells(cells(TINY, "4"), joint)
     }
     assert set(schemes) == {"ack-pushout", "adaptive-pushout"}

@@ -157,7 +157,7 @@ def test_saturated_cells_are_those_of_ns2(cell: str) -> None:
 SPM: dict[str, Any] = {
     "dialect": "ns-2",
     "wire": {"rate_mbps": 100.0, "one_way_delay_ms": 5.0},
-    "station": {"port": {"limit_packets": 100}},
+    "station": {"tx_queue": {"limit_packets": 100}},
     "tcp": {"congestion_control": {"name": "newreno"}, "receiver_window_segments": 20, "delayed_ack": {"segments": 2}},
 }
 

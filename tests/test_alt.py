@@ -195,7 +195,7 @@ def test_the_dcf_has_one_buffer_of_the_same_length() -> None:
     for packets in (30, 400):
         cell = applied("dcf", PREMISE, packets)["bss"]
         assert cell["mac"]["edca"] is None
-        assert cell["ap"]["port"]["limit_packets"] == packets
+        assert cell["ap"]["tx_queue"]["limit_packets"] == packets
 
 
 def test_the_premise_is_measured_over_all_attempts_and_uploads() -> None:

@@ -77,8 +77,8 @@ def test_keys_of_the_building_and_of_what_it_draws_can_be_overridden() -> None:
     other = next(channel for channel in (42, 106, 155) if channel != own)
     moved = building.override({"bss[0].channel": other, "bss[0].ap.scheme": "codel", "building.load": 2.0})
     assert moved.plan()["bss_channel"] == other
-    assert moved.plan()["bss"]["ap"]["port"]["scheme"]["name"] == "codel"
-    assert {n["ap"]["port"]["scheme"]["name"] for n in moved.plan()["neighbours"]} == {"droptail"}
+    assert moved.plan()["bss"]["ap"]["tx_queue"]["scheme"]["name"] == "codel"
+    assert {n["ap"]["tx_queue"]["scheme"]["name"] for n in moved.plan()["neighbours"]} == {"droptail"}
     [film] = [flow for flow in moved.plan()["flows"] if flow["label"] == "television-film"]
     assert film["application"]["think_mean_s"] == 3
     assert [n["channel"] for n in moved.plan()["neighbours"]] == [n["channel"] for n in building.plan()["neighbours"]]

@@ -232,7 +232,7 @@ def advised(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("advised")
     files = sorted(observed_as(folder / "first", Scenario(**NETWORK), 1).iterdir())
-    lines = text(imported(files, known={"station.port": {"limit_packets": 100}})).splitlines()
+    lines = text(imported(files, known={"station.tx_queue": {"limit_packets": 100}})).splitlines()
     kept = [line if line.startswith(KEPT) else re.sub(r"# .*(assumed|unknown): .*", "", line) for line in lines]
     (folder / "mine.toml").write_text("\n".join(kept))
     patched = pytest.MonkeyPatch()

@@ -8,7 +8,7 @@ import pytest
 from wifair import Scenario
 from wifair.analysis.check import Finding, check
 
-KEY = "station.port.limit_packets"
+KEY = "station.tx_queue.limit_packets"
 UP: dict[str, Any] = {
     "run": {"warmup_s": 0, "duration_s": 1},
     "phy": {"name": "802.11ax"},
@@ -32,18 +32,21 @@ def test_an_upload_whose_window_exceeds_its_stations_buffer() -> None:
     assert "before the AP's scheme matters" in finding.finding
     assert "up-1, up-2" in finding.finding
     assert dropped() > 0
-    assert dropped(station={"port": {"limit_packets": 500}}) == 0
+    assert dropped(station={"tx_queue": {"limit_packets": 500}}) == 0
 
 
 @pytest.mark.parametrize(
     "settings",
     [
         {"tcp": {"receiver_window_segments": 100}},
-        {"station": {"port": {"limit_packets": 100}}},
-        {"flows": [{"direction": "up", "station": {"port": {"limit_packets": 50}}}]},
-        {"stations": [{"name": "a", "port": {"limit_packets": 50}}], "flows": [{"direction": "up", "station": "a"}]},
+        {"station": {"tx_queue": {"limit_packets": 100}}},
+        {"flows": [{"direction": "up", "station": {"tx_queue": {"limit_packets": 50}}}]},
+        {
+            "stations": [{"name": "a", "tx_queue": {"limit_packets": 50}}],
+            "flows": [{"direction": "up", "station": "a"}],
+        },
         {"station": {"categories": {"best_effort": {"limit_packets": 50}}}},
-        {"station": {"port": {"scheme": "mac80211"}}},
+        {"station": {"tx_queue": {"scheme": "mac80211"}}},
         {"flows": [{"direction": "down"}]},
         {"wire": {"rate_mbps": 5}},
         {"tcp": {"receiver_window_segments": 500, "small_queue": {}}},

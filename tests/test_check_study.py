@@ -46,13 +46,13 @@ def test_a_finding_is_shown_once_with_the_scenarios_that_it_concerns(
     assert (document["title"], document["scenarios"]) == ("sizes", 8)
     found = {finding["key"]: finding for finding in document["findings"]}
     assert len(found) == len(document["findings"])
-    own = found["station.port.limit_packets"]
+    own = found["station.tx_queue.limit_packets"]
     assert (own["scenarios"], own["example"]) == (4, "scheme=droptail, rate_mbps=50, direction=up")
     assert found["ap.scheme"]["scenarios"] == 2  # ack-filtering on downloads
 
     assert execute(["check", "study.toml"]) == 0
     out = capsys.readouterr().out
-    assert out.count("station.port.limit_packets: ") == 1
+    assert out.count("station.tx_queue.limit_packets: ") == 1
     assert "in 4 of 8 scenarios, such as scheme=droptail, rate_mbps=50, direction=up" in " ".join(out.split())
 
 
@@ -66,7 +66,7 @@ def test_a_sweep_says_how_many_findings_there_are_and_which_command_shows_them(
     assert execute([*command.split(), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert said == f"likely mistakes in this study: {len(document['findings'])}"
-    assert {"station.port.limit_packets"} <= {finding["key"] for finding in document["findings"]}
+    assert {"station.tx_queue.limit_packets"} <= {finding["key"] for finding in document["findings"]}
     assert document["scenarios"] == 4
 
 

@@ -145,7 +145,7 @@ def test_tables_are_readable_and_files_written(cli: Cli, short: Path) -> None:
     assert "Jain's index" in done.stdout
     assert "\x1b" not in done.stdout
     assert pl.read_parquet(out / "runs.parquet").height == 2
-    assert json.loads((out / "plan.json").read_text())["short"]["bss"]["ap"]["port"]["scheme"]["name"] == "droptail"
+    assert json.loads((out / "plan.json").read_text())["short"]["bss"]["ap"]["tx_queue"]["scheme"]["name"] == "droptail"
 
 
 def test_schemes_say_what_they_are(here: Cli) -> None:

@@ -32,7 +32,7 @@ from wifair.study import Cell, Store, Study
 def limit_of(scenario: Scenario, category: str | None = None) -> int:
     ap = scenario.plan()["bss"]["ap"]
     own = ap["categories"][category]["limit_packets"] if category else None
-    return int(own or ap["port"]["limit_packets"])
+    return int(own or ap["tx_queue"]["limit_packets"])
 
 
 class LargeQueue(TailDrop):

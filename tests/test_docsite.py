@@ -58,7 +58,18 @@ def test_the_reference_has_every_key_of_a_plan() -> None:
     page = reference.page()
     named = set(re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE))
     last = {name.rpartition(".")[2].removesuffix("[]") for name in named}
-    made_from_others = {"label", "schema_version", "bss", "port", "group", "events", "flows", "stations", "phy", "mac"}
+    made_from_others = {
+        "label",
+        "schema_version",
+        "bss",
+        "tx_queue",
+        "group",
+        "events",
+        "flows",
+        "stations",
+        "phy",
+        "mac",
+    }
     made_from_others |= {"channel", "field", "wire", "ap", "run", "neighbours", "bss_label", "bss_channel"}
     unnamed = keys_of(engine_schema()["plan"]) - last - made_from_others
     # What is left are parameters of components, which have pages of their own.

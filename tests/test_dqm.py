@@ -63,9 +63,9 @@ def test_the_grid_is_the_papers() -> None:
 
 def test_the_scenario_is_that_of_section_iv() -> None:
     plan = scenario(RATE_CHANGE, Mix(1, 4), DQM, FORMS["full"]).plan()
-    flow, port = plan["flows"][0], plan["bss"]["ap"]["port"]
-    assert port["limit_packets"] == 100
-    scheme = port["scheme"]
+    flow, tx_queue = plan["flows"][0], plan["bss"]["ap"]["tx_queue"]
+    assert tx_queue["limit_packets"] == 100
+    scheme = tx_queue["scheme"]
     assert (scheme["a"], scheme["b"], scheme["frequency_hz"]) == (1.822e-5, 1.816e-5, 160.0)
     assert (scheme["delay_ref_ms"], scheme["fair_share_ms"]) == (50.0, 5.0)
     assert flow["tcp"]["mss_bytes"] + flow["tcp"]["header_bytes"] == 1000
@@ -107,7 +107,7 @@ def test_every_reading_is_another_simulation_or_another_view(reading: Reading[Me
 def test_joint_readings_are_both_of_their_parts() -> None:
     joint = next(reading for reading in READINGS if reading.id == "window-clock+equal-rates")
     (cell, *_) = variant_cells([cell for cell in grid() if cell.keys["scheme"] == DQM], joint)
-    scheme = cell.scenario.plan()["bss"]["ap"]["port"]["scheme"]
+    scheme = cell.scenario.plan()["bss"]["ap"]["tx_queue"]["scheme"]
     assert (scheme["window"], scheme["equal_rates"], scheme["opportunistic"]) == ("clock", "less-time", True)
 
 
@@ -191,7 +191,7 @@ def test_the_index_of_base_is_of_the_view() -> None:
     assert m.base_index(2) == pytest.approx(1.0)
     assert m.with_base("buffer-50").base_index(2) == pytest.approx(0.5)
     plan = scenario(OTHER_INDEX, Mix(2, 20), "buffer-50", FORMS["full"]).plan()
-    assert plan["bss"]["ap"]["port"]["limit_packets"] == 50
+    assert plan["bss"]["ap"]["tx_queue"]["limit_packets"] == 50
 
 
 def test_lines_are_straight_and_smooth() -> None:

@@ -290,13 +290,13 @@ def test_everybody_takes_part_with_what_belongs_to_them() -> None:
             with pytest.raises(InputError, match="the same as droptail"):
                 contender.applied(base)
             continue
-        port = contender.applied(base).plan()["bss"]["ap"]["port"]
+        tx_queue = contender.applied(base).plan()["bss"]["ap"]["tx_queue"]
         own = {"alt": 30, "ebdp": 30, "fq-codel": 10_240, "mac80211": 8_192, "air-share": 8_192}
         name = contender.name.removesuffix("-ack-filter").removesuffix("-2016")
-        assert port["limit_packets"] == own.get(name, 100)
-        if "filter" in port["scheme"]:
-            assert port["scheme"]["filter"] == "paper"
-            assert contender.applied(base, "safe").plan()["bss"]["ap"]["port"]["scheme"]["filter"] == "safe"
+        assert tx_queue["limit_packets"] == own.get(name, 100)
+        if "filter" in tx_queue["scheme"]:
+            assert tx_queue["scheme"]["filter"] == "paper"
+            assert contender.applied(base, "safe").plan()["bss"]["ap"]["tx_queue"]["scheme"]["filter"] == "safe"
     with pytest.raises(InputError, match="Did you mean droptail"):
         contenders(["droptial"])
     with pytest.raises(InputError, match="Did you mean ten-and-ten"):

@@ -88,4 +88,4 @@ def test_a_slow_station_at_home_takes_no_more_than_its_share_of_the_air() -> Non
 def test_a_limit_that_is_not_named_is_the_schemes_own() -> None:
     for scheme, limit in (("mac80211", 8192), ("fq-codel", 10240), ("droptail", 100)):
         plan = Scenario(ap={"scheme": scheme}, flows=[{"direction": "down"}]).plan()
-        assert plan["bss"]["ap"]["port"]["limit_packets"] == limit
+        assert plan["bss"]["ap"]["tx_queue"]["limit_packets"] == limit

@@ -97,10 +97,10 @@ def test_at_home_the_numbers_are_the_papers(
     )
     for way in ("up", "down"):
         assert sum(f["direction"] == way for f in mine["flows"]) == sum(f["direction"] == way for f in theirs["flows"])
-    ports = [p["bss"]["ap"] for p in (mine, theirs)]
-    assert ports[0]["port"]["scheme"] == ports[1]["port"]["scheme"]
-    assert ports[0]["port"]["limit_packets"] == ports[1]["port"]["limit_packets"]
-    assert ports[0]["categories"] == ports[1]["categories"]
+    tx_queues = [p["bss"]["ap"] for p in (mine, theirs)]
+    assert tx_queues[0]["tx_queue"]["scheme"] == tx_queues[1]["tx_queue"]["scheme"]
+    assert tx_queues[0]["tx_queue"]["limit_packets"] == tx_queues[1]["tx_queue"]["limit_packets"]
+    assert tx_queues[0]["categories"] == tx_queues[1]["categories"]
     assert mine["wire"] == theirs["wire"]
     assert {s["rate_mbps"] for s in mine["bss"]["stations"]} == {s["rate_mbps"] for s in theirs["bss"]["stations"]}
 
@@ -109,16 +109,16 @@ def test_in_time_everything_that_counts_packets_lasts_as_long() -> None:
     for generation in GENERATIONS:
         ratio = generation.rate_mbps / 11.0
         mine = plan(TEN_AND_TEN, "droptail", generation, TIME)
-        assert mine["bss"]["ap"]["port"]["limit_packets"] == round(100 * ratio)
+        assert mine["bss"]["ap"]["tx_queue"]["limit_packets"] == round(100 * ratio)
         assert mine["flows"][0]["tcp"]["receiver_window_segments"] == round(42 * ratio)
-        assert mine["bss"]["stations"][0]["port"]["limit_packets"] >= round(42 * ratio)
+        assert mine["bss"]["stations"][0]["tx_queue"]["limit_packets"] >= round(42 * ratio)
         assert mine["wire"]["rate_mbps"] == pytest.approx(100 * ratio)
         controller = plan(TEN_DOWNLOADS, "alt", generation, TIME)["bss"]["ap"]["categories"]["best_effort"]
         assert controller["limit_controller"]["max_packets"] == round(400 * generation.rate_mbps / 54.0)
         large = plan(FILES, "t-las", generation, TIME)
         sizes = {flow["group"]: flow["application"]["transfer_bytes"] for flow in large["flows"]}
         assert sizes["small"] * 100 == pytest.approx(sizes["large"], rel=0.05)
-        threshold = large["bss"]["ap"]["port"]["scheme"]["threshold_packets"]
+        threshold = large["bss"]["ap"]["tx_queue"]["scheme"]["threshold_packets"]
         assert threshold * 1460 == pytest.approx(5 * sizes["small"], rel=0.05)
 
 

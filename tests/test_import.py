@@ -410,7 +410,7 @@ one_way_delay_ms = 15
 [tcp]
 profile = "today"
 [station]
-port.limit_packets = 1000
+tx_queue.limit_packets = 1000
 [[stations]]
 name = "near"
 count = 2
@@ -566,9 +566,9 @@ def test_errors_at_stations_with_one_link_are_told_from_collisions_together() ->
 def test_the_queues_of_the_hosts_are_those_of_linux_and_unknown(tmp_path: Path) -> None:
     """With a queue of 100 packets, the default of a scenario, an upload behind A-MPDUs gets less than with that of Linux."""
     settings = imported_text(tmp_path, station(1, **BUSY))
-    assert settings["station"] == {"port": {"limit_packets": 1000}}
+    assert settings["station"] == {"tx_queue": {"limit_packets": 1000}}
     content = text(imported([tmp_path / "0.txt"]))
-    assert ("station.port.limit_packets", "unknown") in [(mark.path, mark.origin) for mark in marks(content)]
+    assert ("station.tx_queue.limit_packets", "unknown") in [(mark.path, mark.origin) for mark in marks(content)]
 
 
 def test_readings_that_no_scenario_shows_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -871,7 +871,7 @@ def test_what_is_known_besides_is_given(here: Cli) -> None:
     told = ["--set", "ap.scheme={name='codel', target_ms=10}", "--set", "wire.rate_mbps=50"]
     printed = here("import", *files, *told)
     plan = Scenario.from_settings(tomllib.loads(printed.stdout)).plan()
-    assert plan["bss"]["ap"]["port"]["scheme"]["target_ms"] == 10
+    assert plan["bss"]["ap"]["tx_queue"]["scheme"]["target_ms"] == 10
     assert plan["wire"]["rate_mbps"] == 50
     assert [mark.path for mark in marks(printed.stdout) if mark.table in ("ap", "wire")] == [
         "ap.hardware",

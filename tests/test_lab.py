@@ -415,7 +415,9 @@ def rates(session: Session, until_s: float) -> dict[str, Any]:
     goodput = [count * 8e-6 / 1.5 for count in moved("delivered_bytes")]
     counts, sums = moved("rtt_count"), moved("rtt_sum_ns")
     rtt = [total / count / 1e6 for count, total in zip(counts[10:], sums[10:], strict=True) if count]
-    waits, waited = (after["ports"][0][key] - before["ports"][0][key] for key in ("sojourn_count", "sojourn_sum_ns"))
+    waits, waited = (
+        after["tx_queues"][0][key] - before["tx_queues"][0][key] for key in ("sojourn_count", "sojourn_sum_ns")
+    )
     return {
         "jain": sum(goodput) ** 2 / len(goodput) / sum(x * x for x in goodput),
         "ratio": sum(goodput[:10]) / max(1e-9, sum(goodput[10:])),

@@ -128,20 +128,20 @@ def test_a_scheme_takes_over_the_queue(one: str, other: str) -> None:
     """No packet is lost, invented or counted twice, and the queue keeps its order."""
     session = Session(cell(ap={"scheme": one, "limit_packets": 30}))
     session.advance(0.8)
-    while (before := session.snapshot()["ports"][0])["queued_packets"] < 5 and session.now_s < 3:
+    while (before := session.snapshot()["tx_queues"][0])["queued_packets"] < 5 and session.now_s < 3:
         session.step()
     session.snapshot()
     session.apply({"ap": {"scheme": other}})
     session.advance_ns(session.now_ns + 1, 1)
     snapshot = session.snapshot()
-    after = snapshot["ports"][0]
+    after = snapshot["tx_queues"][0]
     counted, then = after["counters"], before["counters"]
     assert all(now >= was for rows in zip(counted, then, strict=True) for now, was in zip(*rows, strict=True))
     assert [row[COUNTERS.index("offered")] for row in counted] == [row[COUNTERS.index("offered")] for row in then]
     gone = ("tail_dropped", "aqm_refused", "evicted", "aqm_evicted", "filtered", "dequeued")
-    for port in (before, after):
-        out = sum(row[COUNTERS.index(fate)] for row in port["counters"] for fate in gone)
-        assert sum(row[0] for row in port["counters"]) == out + port["queued_packets"]
+    for tx_queue in (before, after):
+        out = sum(row[COUNTERS.index(fate)] for row in tx_queue["counters"] for fate in gone)
+        assert sum(row[0] for row in tx_queue["counters"]) == out + tx_queue["queued_packets"]
     refused = [COUNTERS.index("tail_dropped"), COUNTERS.index("aqm_refused")]
     assert [[row[i] for i in refused] for row in counted] == [[row[i] for i in refused] for row in then]
     ages = after["packets"][3::5]
@@ -155,11 +155,11 @@ def test_a_scheme_takes_over_the_queue(one: str, other: str) -> None:
 def test_a_takeover_keeps_ages_and_drops_what_exceeds_the_limit() -> None:
     session = Session(cell())
     session.advance(2)
-    while (before := session.snapshot()["ports"][0])["queued_packets"] < 20:
+    while (before := session.snapshot()["tx_queues"][0])["queued_packets"] < 20:
         session.step()
     session.apply({"ap": {"limit_packets": 8, "scheme": "pi"}})
     session.advance_ns(session.now_ns + 1)
-    after = session.snapshot()["ports"][0]
+    after = session.snapshot()["tx_queues"][0]
     assert after["queued_packets"] == 8
     assert [age - 1 for age in after["packets"][3::5]] == before["packets"][3::5][:8]
     dropped = sum(row[COUNTERS.index("evicted")] for row in after["counters"])
@@ -260,7 +260,7 @@ def test_under_edca_a_scheme_takes_over_every_category_without_its_own() -> None
     session.advance(0.5)
     session.apply({"ap": {"scheme": {"name": "red"}}})
     session.advance(0.6)
-    gauges = {port["category"]: set(port["gauges"]) for port in session.snapshot()["ports"]}
+    gauges = {tx_queue["category"]: set(tx_queue["gauges"]) for tx_queue in session.snapshot()["tx_queues"]}
     assert gauges.pop("voice") == set()
     assert len(gauges) == 3
     assert all(names for names in gauges.values())

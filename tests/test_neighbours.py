@@ -50,7 +50,7 @@ def test_the_plan_has_the_bsss_in_their_order() -> None:
     left, right = plan["neighbours"]
     assert (left["label"], right["label"]) == ("left", "right")
     assert [station["label"] for station in left["stations"]] == ["a"]
-    assert left["ap"]["port"]["scheme"]["name"] == plan["bss"]["ap"]["port"]["scheme"]["name"] == "mac80211"
+    assert left["ap"]["tx_queue"]["scheme"]["name"] == plan["bss"]["ap"]["tx_queue"]["scheme"]["name"] == "mac80211"
     assert left["wire"] == {**plan["wire"], "one_way_delay_ms": 20.0}
     assert right["wire"] is None
     assert plan["bss"]["field"]["hidden"] == PAIRS
@@ -60,9 +60,9 @@ def test_the_plan_has_the_bsss_in_their_order() -> None:
 def test_a_bss_has_its_own_access_point() -> None:
     bss = [{"name": "mine", "ap": {"scheme": "codel"}}, {"name": "left", "ap": {"limit_packets": 7}}, {"name": "right"}]
     plan = scenario(bss=bss, ap={"scheme": {"name": "red"}, "limit_packets": 50}).plan()
-    ports = [plan["bss"]["ap"]["port"], *(neighbour["ap"]["port"] for neighbour in plan["neighbours"])]
-    assert [port["scheme"]["name"] for port in ports] == ["codel", "red", "red"]
-    assert [port["limit_packets"] for port in ports] == [50, 7, 50]
+    tx_queues = [plan["bss"]["ap"]["tx_queue"], *(neighbour["ap"]["tx_queue"] for neighbour in plan["neighbours"])]
+    assert [tx_queue["scheme"]["name"] for tx_queue in tx_queues] == ["codel", "red", "red"]
+    assert [tx_queue["limit_packets"] for tx_queue in tx_queues] == [50, 7, 50]
 
 
 AX: Table = {"phy": {"name": "802.11ax", "width_mhz": 80}, "station": {"mcs": 3}}
@@ -201,14 +201,14 @@ def test_results_are_by_bss() -> None:
 def test_compare_changes_the_scheme_of_the_first_bss() -> None:
     compared = wifair.compare(scenario(), ["droptail", "codel"], seeds=1)
     plans = [cell.scenario.plan() for cell in compared.cells]
-    assert [plan["bss"]["ap"]["port"]["scheme"]["name"] for plan in plans] == ["droptail", "codel"]
-    assert {n["ap"]["port"]["scheme"]["name"] for plan in plans for n in plan["neighbours"]} == {"droptail"}
+    assert [plan["bss"]["ap"]["tx_queue"]["scheme"]["name"] for plan in plans] == ["droptail", "codel"]
+    assert {n["ap"]["tx_queue"]["scheme"]["name"] for plan in plans for n in plan["neighbours"]} == {"droptail"}
 
 
 def test_a_key_of_a_bss_can_be_overridden() -> None:
     changed = scenario().override({"bss[1].ap.scheme": "codel", "bss[2].ap.limit_packets": 9}).plan()
-    assert changed["neighbours"][0]["ap"]["port"]["scheme"]["name"] == "codel"
-    assert changed["neighbours"][1]["ap"]["port"]["limit_packets"] == 9
+    assert changed["neighbours"][0]["ap"]["tx_queue"]["scheme"]["name"] == "codel"
+    assert changed["neighbours"][1]["ap"]["tx_queue"]["limit_packets"] == 9
 
 
 def test_an_event_changes_the_access_point_of_its_bss() -> None:

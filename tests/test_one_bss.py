@@ -133,15 +133,15 @@ def test_schemes_are_compared_at_the_access_point_of_the_bss(row: Scenario) -> N
     found = compare(row, ["droptail", "mac80211"], seeds=2, bss="flat-3")
     plan = found.cells[1].scenario.plan()
     schemes = [plan["bss"], *plan["neighbours"]]
-    assert [bss["ap"]["port"]["scheme"]["name"] for bss in schemes] == ["droptail", "droptail", "mac80211"]
+    assert [bss["ap"]["tx_queue"]["scheme"]["name"] for bss in schemes] == ["droptail", "droptail", "mac80211"]
     with pytest.raises(InputError, match=r"bss: no BSS is called 'flat'; did you mean flat-\d\?"):
         compare(row, seeds=2, bss="flat")
 
 
 def test_a_limit_controller_of_one_access_point_leaves_the_others_as_they_are(row: Scenario) -> None:
     plan = compare(row, ["alt"], seeds=1, bss="mine").cells[0].scenario.plan()
-    assert plan["bss"]["ap"]["port"]["limit_controller"]["name"] == "alt"
-    assert [each["ap"]["port"]["limit_controller"] for each in plan["neighbours"]] == [None, None]
+    assert plan["bss"]["ap"]["tx_queue"]["limit_controller"]["name"] == "alt"
+    assert [each["ap"]["tx_queue"]["limit_controller"] for each in plan["neighbours"]] == [None, None]
 
 
 def moved(row: Scenario) -> Results:

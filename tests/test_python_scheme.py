@@ -76,7 +76,7 @@ def test_short_cuts_change_nothing() -> None:
             buffer.release_head()
 
     assert scenario(Always).fingerprint(5) == scenario(adaptive).fingerprint(5)
-    # A limit controller that wants to know when the buffer is idle has the port ask for everything.
+    # A limit controller that wants to know when the buffer is idle has the transmit queue ask for everything.
     controlled = {"limit_packets": 30, "limit_controller": {"name": "alt"}}
     twin = scenario("adaptive-pushout", ap=controlled).fingerprint(5)
     assert scenario(adaptive, ap=controlled).fingerprint(5) == twin
@@ -96,11 +96,13 @@ def test_parameters_are_the_constructors_arguments() -> None:
         scenario(scheme) for scheme in (Red(0.5, max_p=0.2), {"name": Red, "weight": 0.5, "max_p": 0.2}, Red)
     )
     assert plain.plan_json == keyed.plan_json
-    assert by_name.plan()["bss"]["ap"]["port"]["scheme"]["parameters"] == {}
-    assert keyed.plan()["bss"]["ap"]["port"]["scheme"]["parameters"] == {"weight": 0.5, "max_p": 0.2}
+    assert by_name.plan()["bss"]["ap"]["tx_queue"]["scheme"]["parameters"] == {}
+    assert keyed.plan()["bss"]["ap"]["tx_queue"]["scheme"]["parameters"] == {"weight": 0.5, "max_p": 0.2}
     assert plain.fingerprint() != by_name.fingerprint()
     assert plain.override({"ap.scheme": Red}).plan_json == plain.plan_json  # as with any scheme: it is the same one
-    assert plain.override({"ap.scheme.max_p": 0.1}).plan()["bss"]["ap"]["port"]["scheme"]["parameters"]["max_p"] == 0.1
+    assert (
+        plain.override({"ap.scheme.max_p": 0.1}).plan()["bss"]["ap"]["tx_queue"]["scheme"]["parameters"]["max_p"] == 0.1
+    )
 
 
 def test_wrong_parameters_are_told() -> None:
@@ -157,12 +159,12 @@ def test_each_category_and_station_may_have_one_of_its_own() -> None:
 
     edca = {"mac": {"edca": {"tcp_acks": "voice"}}}
     ap = {"categories": {"voice": {"scheme": Counted}, "best_effort": {"scheme": Counted}}}
-    station = {"port": {"scheme": Counted}}
+    station = {"tx_queue": {"scheme": Counted}}
     with_classes = scenario("droptail", ap=ap, station=station, **edca)
     made.clear()
     assert with_classes.fingerprint() == scenario("droptail", **edca).fingerprint()
     used = [count for count in made if count]
-    assert len(used) >= 2 + 10  # two ports of the access point, one or more a station
+    assert len(used) >= 2 + 10  # two transmit queues of the access point, one or more a station
 
 
 class Told(Scheme):

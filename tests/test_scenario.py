@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -120,7 +121,7 @@ def test_the_dialect_lies_below_the_scenarios_own_keys() -> None:
     assert plan["bss"]["phy"]["llc_bytes"] == 8
     assert plan["bss"]["phy"]["mac_header_bytes"] == NS_2["phy"]["mac_header_bytes"]
     assert plan["bss"]["mac"]["immediate_access"] is False
-    assert plan["bss"]["ap"]["port"]["limit_counts_in_service"] is True
+    assert plan["bss"]["ap"]["tx_queue"]["limit_counts_in_service"] is True
     assert plan["flows"][0]["tcp"]["rto"] == {**plan["flows"][0]["tcp"]["rto"], "min_ms": 500, "initial_ms": 3000}
 
 
@@ -148,7 +149,7 @@ def test_overriding_leaves_the_original_alone() -> None:
     scenario = Scenario(flows=[UP])
     other = scenario.override({"ap.limit_packets": 7, "flows[0].count": 5})
     assert len(other.plan()["flows"]) == 5
-    assert other.plan()["bss"]["ap"]["port"]["limit_packets"] == 7
+    assert other.plan()["bss"]["ap"]["tx_queue"]["limit_packets"] == 7
     assert len(scenario.plan()["flows"]) == 2
 
 
@@ -356,3 +357,16 @@ def test_what_fuzzing_found_is_refused_by_key(overrides: dict[str, Any], key: st
     with pytest.raises(ScenarioError) as refused:
         Scenario(flows=[UP], **overrides)
     assert refused.value.key == key
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "new"),
+    [
+        ("station.port.limit_packets", 5, "station.port: tx_queue"),
+        ("mac.edca.share_port", "ap", "mac.edca.share_port: share_tx_queue"),
+        ("flows[0].server_hears_link_rate", True, "flows[0].server_hears_link_rate: server_notified_of_link_rate"),
+    ],
+)
+def test_a_renamed_key_is_refused_with_its_new_name(key: str, value: object, new: str) -> None:
+    with pytest.raises(ScenarioError, match=re.escape(f"{new} is its name now")):
+        Scenario(flows=[{"direction": "up"}]).override({key: value}).plan()

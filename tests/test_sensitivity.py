@@ -137,7 +137,7 @@ def test_readings_together_each_change_what_they_concern() -> None:
     droptail, red = scenario_cell("droptail"), scenario_cell("red")
     assert BOTH.concerns(droptail)
     made = [BOTH.applied(cell).scenario.plan() for cell in (droptail, red)]
-    assert [plan["bss"]["ap"]["port"]["limit_packets"] for plan in made] == [10, 10]
+    assert [plan["bss"]["ap"]["tx_queue"]["limit_packets"] for plan in made] == [10, 10]
     assert [plan["wire"]["one_way_delay_ms"] for plan in made][1] == 99.0
     assert made[0]["wire"] == droptail.scenario.plan()["wire"]
     assert (BOTH.question, BOTH.choice, BOTH.kind) == ("How long? How far?", "short.; and far.", Kind.ABLATION)

@@ -73,12 +73,14 @@ def test_scenarios_are_those_of_sections_5_and_7() -> None:
     assert (tcp["receiver_window_segments"], tcp["delayed_ack"]["segments"]) == (20, 2)
     assert tcp["priority_marking"]["below_segments"] == 4
     assert tcp["byte_counting"]["limit_segments"] >= 20
-    assert plan["bss"]["ap"]["port"]["limit_packets"] == 40
-    assert plan["bss"]["ap"]["port"]["scheme"]["variant"] == "sender-marking"
+    assert plan["bss"]["ap"]["tx_queue"]["limit_packets"] == 40
+    assert plan["bss"]["ap"]["tx_queue"]["scheme"]["variant"] == "sender-marking"
     for scheme in (TAIL_DROP, LAS, T_LAS):
         other = plan_of(part="up-down", scheme=scheme, buffer=40)["flows"][0]["tcp"]
         assert (other["priority_marking"], other["byte_counting"]) == (None, None)
-    assert plan_of(part="up-down", scheme=T_LAS, buffer=40)["bss"]["ap"]["port"]["scheme"]["threshold_packets"] == 50
+    assert (
+        plan_of(part="up-down", scheme=T_LAS, buffer=40)["bss"]["ap"]["tx_queue"]["scheme"]["threshold_packets"] == 50
+    )
 
     flows = plan_of(part="files", scheme=T_LAS, mix="mixed", hosts=10)["flows"]
     assert [flow["group"] for flow in flows] == ["large"] * 5 + ["small"] * 5

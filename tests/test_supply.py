@@ -141,7 +141,7 @@ def test_the_trap_works(trap: Path, here: Cli) -> None:
 def test_a_scenario_is_data(trap: Path, here: Cli, scheme: str) -> None:
     flows = '[[flows]]\ndirection = "up"\n'
     Path("cell.toml").write_text(f"[ap]\nscheme = {scheme}\n{flows}")
-    Path("station.toml").write_text(f"[station.port]\nscheme = {scheme}\n{flows}")
+    Path("station.toml").write_text(f"[station.tx_queue]\nscheme = {scheme}\n{flows}")
     Path("study.toml").write_text('scenario = "cell.toml"\n[product]\nap.limit_packets = [5, 20]\n')
     commands = [["run", "cell.toml"], ["run", "station.toml"], ["check", "cell.toml"], ["explain", "cell.toml"]]
     for command in [
@@ -157,7 +157,7 @@ def test_a_scenario_is_data(trap: Path, here: Cli, scheme: str) -> None:
 def test_a_plan_is_data(trap: Path) -> None:
     plan = Scenario(flows=[{"direction": "up"}]).plan()
     for scheme in ({"name": "external", "id": "own.py:Own", "parameters": {}}, {"name": "own.py:Own"}):
-        plan["bss"]["ap"]["port"]["scheme"] = scheme
+        plan["bss"]["ap"]["tx_queue"]["scheme"] = scheme
         with pytest.raises(_native.PlanError):
             _native.canonical(json.dumps(plan), {})
         with pytest.raises(_native.PlanError):

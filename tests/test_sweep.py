@@ -55,7 +55,7 @@ def test_the_grid_is_the_product_of_all_axes() -> None:
     }
     assert made.cells[0].name == "scheme=droptail, flows[0].count=1, flows[1].count=4, rate_mbps=10"
     plan = made.cells[-1].scenario.plan()
-    assert plan["bss"]["ap"]["port"]["scheme"]["name"] == "las"
+    assert plan["bss"]["ap"]["tx_queue"]["scheme"]["name"] == "las"
     assert [flow["direction"] for flow in plan["flows"]] == ["up"] * 2 + ["down"] * 3
     assert plan["wire"]["one_way_delay_ms"] == 20
 
@@ -71,7 +71,7 @@ def test_several_zips_and_components_with_parameters() -> None:
         "scheme=ack-pushout(redundant=oldest), limit_packets=5",
     ]
     # The scenario's own scheme keeps its parameters; a table says them all.
-    schemes = [cell.scenario.plan()["bss"]["ap"]["port"]["scheme"] for cell in made.cells]
+    schemes = [cell.scenario.plan()["bss"]["ap"]["tx_queue"]["scheme"] for cell in made.cells]
     assert [scheme["redundant"] for scheme in schemes] == ["newest", "oldest"]
 
 

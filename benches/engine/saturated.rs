@@ -1,4 +1,4 @@
-//! Saturated uplink of `n` stations, 802.11b, tail drop: time of a frame exchange, this crate and the ports alone.
+//! Saturated uplink of `n` stations, 802.11b, tail drop: time of a frame exchange, this crate and the transmit queues alone.
 
 use std::hint::black_box;
 

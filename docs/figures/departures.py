@@ -39,7 +39,7 @@ SWITCHES: dict[str, Settings] = {
     "ns-2: timeouts of 318 µs, no DIFS after them": {"mac.ack_timeout_us": 268.0, "mac.cts_timeout_us": 268.0},
     "ns-2: the limit counts the frame in service": {
         "ap.limit_counts_in_service": True,
-        "station.port.limit_counts_in_service": True,
+        "station.tx_queue.limit_counts_in_service": True,
     },
     "ns-2: an initial window of 2": {"tcp.initial_window_segments": 2},
     "ns-2: cwnd grows beyond the receiver's window": {"tcp.cwnd_beyond_receiver_window": True},

@@ -1,4 +1,4 @@
-//! Operations on a port. See `crates/wifair-queue/tests/fuzz/port.rs` for what is asserted.
+//! Operations on a transmit queue. See `crates/wifair-queue/tests/fuzz/tx_queue.rs` for what is asserted.
 #![no_main]
 
 #[path = "../../crates/wifair-queue/tests/common/mod.rs"]
@@ -9,7 +9,7 @@ mod given;
 mod naive;
 #[path = "../../crates/wifair-queue/tests/plain/mod.rs"]
 mod plain;
-#[path = "../../crates/wifair-queue/tests/fuzz/port.rs"]
-mod port;
+#[path = "../../crates/wifair-queue/tests/fuzz/tx_queue.rs"]
+mod tx_queue;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| port::check(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| tx_queue::check(data));

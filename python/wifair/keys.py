@@ -27,9 +27,11 @@ UNITS = {
     "_m_per_s": "metres a second",
 }
 
+# Keys that had other names: old and new.
+RENAMED = {"port": "tx_queue", "server_hears_link_rate": "server_notified_of_link_rate", "share_port": "share_tx_queue"}
+
 # Real features that are not modelled, by the words for them. For these, suggesting a similar key would mislead.
 _MILLIMETRE = "60 GHz, with directional beams and a MAC for them"
-
 NOT_MODELLED = {
     "802.11": "the original PHYs of 1997",
     "802.11ad": _MILLIMETRE,
@@ -112,6 +114,10 @@ def unknown_key(path: str, key: str, value: object, known: Iterable[str], where:
     """The error for a key that does not exist."""
     known = sorted(known)
     problem, hint = f"unknown key (value {value!r}){where}", nearest(key, known)
+    if (new := RENAMED.get(key)) in known:
+        return ScenarioError(
+            join(path, key), f"{new} is its name now (value {value!r}){where}", value=value, allowed=", ".join(known)
+        )
     if lack := missing(key):
         problem, hint = f"not modelled ({lack})", ""
     return ScenarioError(join(path, key), problem, value=value, allowed=", ".join(known), hint=hint)

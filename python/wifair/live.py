@@ -6,7 +6,7 @@
     session.advance(5)
     session.apply({"ap": {"scheme": "fq-codel"}})
     session.advance(10)
-    print(session.snapshot()["ports"][0]["queued_packets"])
+    print(session.snapshot()["tx_queues"][0]["queued_packets"])
     Path("what-i-did.toml").write_text(session.to_toml())
 
 A snapshot changes nothing, and every change is recorded as an event with its time in nanoseconds: `wifair run
@@ -25,7 +25,7 @@ from wifair.scenario.scenario import Scenario
 
 Table = dict[str, Any]
 
-# The counters in `snapshot()["ports"][i]["counters"]`, in packets, for each of data, ACKs and others.
+# The counters in `snapshot()["tx_queues"][i]["counters"]`, in packets, for each of data, ACKs and others.
 COUNTERS = (
     "offered",
     "tail_dropped",
@@ -101,7 +101,7 @@ class Session:
     def advance(self, until_s: float, look_s: float | None = None) -> None:
         """Runs until `until_s`, in seconds since the start; does nothing if that has passed.
 
-        During the last `look_s` seconds, frames on the air and events at the AP's ports are recorded for the next
+        During the last `look_s` seconds, frames on the air and events at the AP's transmit queues are recorded for the next
         snapshot. Recording slows the run. Of each only the newest few thousand are kept.
         """
         self.advance_ns(round(until_s * 1e9), None if look_s is None else round(look_s * 1e9))
@@ -131,7 +131,7 @@ class Session:
         """The present state as JSON. Counters are cumulative; past times are in nanoseconds before now.
 
         - `time_ns`
-        - `ports`: one per port of the AP: `category`, `limit_packets`, `queued_packets`, `gauges` by name, `counters` (for data,
+        - `tx_queues`: one per transmit queue of the AP: `category`, `limit_packets`, `queued_packets`, `gauges` by name, `counters` (for data,
           ACKs and others, each as `COUNTERS` says), `sojourn_count` and `sojourn_sum_ns` (of the packets dequeued), `packets`
           (from head to tail; for each, one after the other: index of its flow, class (0 data, 1 ACK, 2 other), IP bytes, age, 1
           if it is marked CE)
@@ -143,7 +143,7 @@ class Session:
           its sender has waited for access, the packets of a PPDU under a Block Ack agreement (for each, one after the other: flow,
           class, IP bytes, 1 if its MPDU is decoded; those of the newest PPDUs, where there are many)
         - `frames_omitted`: those that were dropped because there were too many
-        - `events`: at the AP's ports, each time, what (0 enqueue, 1 dequeue, 2 tail drop, 3 refused by the scheme, 4 evicted, 5
+        - `events`: at the AP's transmit queues, each time, what (0 enqueue, 1 dequeue, 2 tail drop, 3 refused by the scheme, 4 evicted, 5
           filtered, 6 evicted by the scheme as a signal, 7 marked, 8 lost at the retry limit), flow, class, since when it had been
           queued, packets queued then
         """

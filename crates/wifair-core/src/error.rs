@@ -3,7 +3,7 @@ use std::fmt;
 /// An invalid value in a plan: its key, the value as written, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecError {
-    /// Path of the key, such as `ap.port.limit_packets`.
+    /// Path of the key, such as `ap.tx_queue.limit_packets`.
     pub key: String,
     /// The offending value as written.
     pub value: String,

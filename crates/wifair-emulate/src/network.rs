@@ -324,7 +324,7 @@ impl EmulatedNetwork {
         }
     }
 
-    /// Processes the entries of the ports' journal.
+    /// Processes the entries of the transmit queues' journal.
     fn settle(&mut self) {
         let EmulatedNetwork { journal, store, conversations, now, trace, .. } = self;
         journal.take(|entry| {
@@ -455,10 +455,10 @@ mod tests {
     const FAR: Host = Host::Station(StationId(1));
     const HOSTS: [Host; 3] = [NEAR, FAR, Host::Server];
 
-    fn plan(phy: &str, port: &str, more: &str) -> Plan {
-        let station = |label| format!(r#"{{"label": "{label}", "port": {{"limit_packets": 20}} }}"#);
+    fn plan(phy: &str, tx_queue: &str, more: &str) -> Plan {
+        let station = |label| format!(r#"{{"label": "{label}", "tx_queue": {{"limit_packets": 20}} }}"#);
         let json = format!(
-            r#"{{"bss": {{"phy": {phy}, "stations": [{}, {}], "ap": {{"port": {port}}} }},
+            r#"{{"bss": {{"phy": {phy}, "stations": [{}, {}], "ap": {{"tx_queue": {tx_queue}}} }},
                 "flows": [{{"label": "a", "station": "near", "direction": "up"}}] {more} }}"#,
             station("near"),
             station("far"),
@@ -668,9 +668,9 @@ mod tests {
 
     #[test]
     fn where_an_echo_would_not_be_understood_the_ack_is_dropped() {
-        let port = r#"{"limit_packets": 100, "scheme": {"name": "red", "signal": "mark-and-echo",
+        let tx_queue = r#"{"limit_packets": 100, "scheme": {"name": "red", "signal": "mark-and-echo",
             "min_packets": 1, "max_packets": 3}}"#;
-        let mut network = EmulatedNetwork::new(&plan(HR, port, ""), 1).unwrap();
+        let mut network = EmulatedNetwork::new(&plan(HR, tx_queue, ""), 1).unwrap();
         let mut got = Got::default();
         let offer = TcpFlags::SYN | TcpFlags::ECE | TcpFlags::CWR;
         network.send(NEAR, &ack(NEAR, Host::Server, 80, offer, 0)); // an upload from port 80 that has ECN

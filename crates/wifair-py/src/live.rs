@@ -54,7 +54,7 @@ impl Live {
         Ok(self.network()?.now().as_ns())
     }
 
-    /// Runs until `until_ns`; records the air and the AP's ports from `record_from_ns` on.
+    /// Runs until `until_ns`; records the air and the AP's transmit queues from `record_from_ns` on.
     fn advance(
         &self,
         py: Python<'_>,

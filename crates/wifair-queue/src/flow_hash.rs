@@ -4,8 +4,8 @@ use wifair_core::{FiveTuple, Rng};
 ///
 /// A fold is the full product of two words, its halves combined by XOR without carry, and depends on every bit of both. A
 /// single fold, or a sum of products, spreads consecutive addresses and ports more evenly than chance would. After the second
-/// fold two tuples collide as often as at random, as under the kernel's keyed hashes. The keys come from the port's random
-/// stream, so collisions differ between seeds as they do between boots, and are the same on every machine.
+/// fold two tuples collide as often as at random, as under the kernel's keyed hashes. The keys come from the transmit queue's
+/// random stream, so collisions differ between seeds as they do between boots, and are the same on every machine.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowHash {
     keys: [u64; 3],

@@ -55,7 +55,7 @@ pub struct JournalEntry {
     /// Time of the event.
     pub at: Time,
     /// The transmit queue's number, as assigned by its owner.
-    pub port: u32,
+    pub tx_queue: u32,
     /// The event.
     pub event: TxQueueEvent,
     /// The packet after the event: with the mark, if it got one.
@@ -74,7 +74,7 @@ const UNSETTLED: u32 = u32::MAX;
 #[derive(Clone, Debug, Default)]
 pub struct Journal {
     entries: Arc<Mutex<Vec<JournalEntry>>>,
-    port: u32,
+    tx_queue: u32,
 }
 
 impl Journal {
@@ -84,8 +84,8 @@ impl Journal {
     }
 
     /// Returns a handle to the same journal for the transmit queue of this number.
-    pub fn of_port(&self, port: u32) -> Journal {
-        Journal { entries: Arc::clone(&self.entries), port }
+    pub fn of_tx_queue(&self, tx_queue: u32) -> Journal {
+        Journal { entries: Arc::clone(&self.entries), tx_queue }
     }
 
     /// Passes all entries so far to `each`, in order, and removes them.
@@ -103,10 +103,10 @@ impl Journal {
     #[cold]
     #[inline(never)]
     pub(crate) fn note(&self, at: Time, event: TxQueueEvent, packet: &Packet, station: StationId) {
-        let port = self.port;
+        let tx_queue = self.tx_queue;
         self.entries().push(JournalEntry {
             at,
-            port,
+            tx_queue,
             event,
             packet: *packet,
             station,

@@ -761,9 +761,9 @@ mod tests {
             steps in prop::collection::vec((0u8..8, 0u32..3, 0u32..3_000, 0u64..1_000), 1..200),
         ) {
             let spec = TxQueueSpec { limit_packets, limit_counts_in_service, ..TxQueueSpec::default() };
-            let mut ports = [(); 2].map(|()| TxQueue::new(&spec, 1, "ap"));
-            prop_assert!(ports[0].plain);
-            (ports[1].plain, ports[1].observed) = (false, true);
+            let mut tx_queues = [(); 2].map(|()| TxQueue::new(&spec, 1, "ap"));
+            prop_assert!(tx_queues[0].plain);
+            (tx_queues[1].plain, tx_queues[1].observed) = (false, true);
             let flows = Flows::new(&FlowsSpec::default());
             let view = View { flows: &flows, links: &[] };
             let mut in_service: Vec<[DequeuedPacket; 2]> = vec![];
@@ -776,8 +776,8 @@ mod tests {
                         let (flags, is_ack) = (TcpFlags::from_bits(us as u8), size < 1_000);
                         let payload_bytes = if is_ack { 0 } else { size };
                         let packet = Packet { tuple, payload_bytes, flags, ..Packet::default() };
-                        for port in &mut ports {
-                            port.enqueue(Ac::BestEffort, &packet, FlowId(flow), StationId(flow as u16), now, || view);
+                        for tx_queue in &mut tx_queues {
+                            tx_queue.enqueue(Ac::BestEffort, &packet, FlowId(flow), StationId(flow as u16), now, || view);
                         }
                     }
                     4 | 5 => {
@@ -791,21 +791,21 @@ mod tests {
                             ..Grant::ANY
                         };
                         let grant = if us % 3 == 0 { Grant::ANY } else { grant };
-                        let [short, general] = ports.each_mut().map(|port| port.dequeue(&grant, now, || view).map(DequeuedPacket::from));
+                        let [short, general] = tx_queues.each_mut().map(|tx_queue| tx_queue.dequeue(&grant, now, || view).map(DequeuedPacket::from));
                         prop_assert_eq!(format!("{short:?}"), format!("{general:?}"));
                         in_service.extend(short.zip(general).map(|(short, general)| [short, general]));
                     }
                     6 => {
-                        for (port, departure) in ports.iter_mut().zip(in_service.pop().iter().flatten()) {
-                            port.complete(departure, Outcome::Delivered, now, || view, || unreachable!());
+                        for (tx_queue, departure) in tx_queues.iter_mut().zip(in_service.pop().iter().flatten()) {
+                            tx_queue.complete(departure, Outcome::Delivered, now, || view, || unreachable!());
                         }
                     }
-                    _ => ports.iter_mut().for_each(|port| port.set_limit(moved, now)),
+                    _ => tx_queues.iter_mut().for_each(|tx_queue| tx_queue.set_limit(moved, now)),
                 }
-                let [short, general] = ports.each_ref().map(|port| format!("{:?}", port.buffer));
+                let [short, general] = tx_queues.each_ref().map(|tx_queue| format!("{:?}", tx_queue.buffer));
                 prop_assert_eq!(short, general);
-                prop_assert!(ports[0].plain || ports[0].by_station);
-                prop_assert!(!ports[1].plain && !ports[1].by_station);
+                prop_assert!(tx_queues[0].plain || tx_queues[0].by_station);
+                prop_assert!(!tx_queues[1].plain && !tx_queues[1].by_station);
             }
         }
     }

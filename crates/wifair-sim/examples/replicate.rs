@@ -46,12 +46,12 @@ fn main() {
     let mut plan = common::symmetric(flows, flows, scheme, 0.0, seconds);
     let is_he80 = carried.starts_with("he80");
     if is_he80 {
-        let port = json!({"limit_packets": 1_000, "scheme": {"name": scheme}});
+        let tx_queue = json!({"limit_packets": 1_000, "scheme": {"name": scheme}});
         plan["bss"]["phy"] = json!({"name": "802.11ax", "width_mhz": 80});
         plan["bss"]["mac"] = json!({"edca": {}});
-        plan["bss"]["ap"]["port"] = port;
+        plan["bss"]["ap"]["tx_queue"] = tx_queue;
         for station in plan["bss"]["stations"].as_array_mut().expect("a list") {
-            *station = json!({"label": station["label"], "mcs": 7, "port": {"limit_packets": 1_000}});
+            *station = json!({"label": station["label"], "mcs": 7, "tx_queue": {"limit_packets": 1_000}});
         }
     }
     if carried == "edca" {

@@ -45,7 +45,7 @@ pub struct EventSpec {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ApChange {
-    /// Greatest number of packets in the buffer, 1 to 100000. The port's `lowered_limit` decides what happens
+    /// Greatest number of packets in the buffer, 1 to 100000. The transmit queue's `lowered_limit` decides what happens
     /// to packets above a lowered limit. Not allowed with a limit controller.
     pub limit_packets: Option<u32>,
     /// New queue management scheme. The queued packets are enqueued into it from head to tail; those that it

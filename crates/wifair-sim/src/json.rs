@@ -82,8 +82,12 @@ impl<'de> Visitor<'de> for TreeVisitor {
 }
 
 /// Keys that had other names: old and new.
-const RENAMED: [(&str, &str); 2] =
-    [("cell", "bss"), ("server_hears_link_rate", "server_notified_of_link_rate")];
+const RENAMED: [(&str, &str); 4] = [
+    ("cell", "bss"),
+    ("port", "tx_queue"),
+    ("share_port", "share_tx_queue"),
+    ("server_hears_link_rate", "server_notified_of_link_rate"),
+];
 
 /// Converts an error of serde: `error` is its message, `path` the place in `tree`.
 fn misread(tree: &Value, path: &Path, error: &serde_json::Error) -> SpecError {

@@ -21,13 +21,14 @@ use crate::plan::Plan;
 use crate::tap::Tap;
 use crate::wire::WireId;
 
-/// Maximum number of frames, and of events at ports, waiting for a snapshot; beyond that the oldest are discarded and counted.
+/// Maximum number of frames, and of events at transmit queues, waiting for a snapshot; beyond that the oldest are discarded and
+/// counted.
 const MAX_WAITING: usize = 4096;
 /// Maximum number of packets of PPDUs in a snapshot, of the newest ones.
 const MAX_MPDUS: usize = 8192;
-/// Maximum number of packets of a port in a snapshot, from the head.
+/// Maximum number of packets of a transmit queue in a snapshot, from the head.
 const MAX_LISTED: usize = 4096;
-/// Time after which the journal of the ports is processed.
+/// Time after which the journal of the transmit queues is processed.
 const AT_ONCE: Time = Time::from_ms(100);
 /// How far [`LiveNetwork::step`] searches for an exchange.
 const STEP_WITHIN: Time = Time::from_s(1);
@@ -60,7 +61,7 @@ struct LiveMpdu {
     decoded: bool,
 }
 
-/// An event at a port of the AP.
+/// An event at a transmit queue of the AP.
 #[derive(Clone, Copy, Debug)]
 struct Happened {
     at: Time,
@@ -71,7 +72,7 @@ struct Happened {
     queued: u32,
 }
 
-/// Records events at the AP's ports and frames while asked to, and hashes the trajectory all the time.
+/// Records events at the AP's transmit queues and frames while asked to, and hashes the trajectory all the time.
 struct Watch {
     fingerprint: Fingerprint,
     recording: bool,
@@ -230,7 +231,7 @@ impl Tap for Watch {
 pub struct LiveNetwork {
     network: Network<Watch>,
     plan: Plan,
-    /// Events at the AP's ports since the last snapshot, limited to the newest.
+    /// Events at the AP's transmit queues since the last snapshot, limited to the newest.
     happened: Vec<Happened>,
 }
 
@@ -267,7 +268,7 @@ impl LiveNetwork {
         self.network.now()
     }
 
-    /// Runs until `until`, if that is later. Records frames and events at the AP's ports from `record_from` on.
+    /// Runs until `until`, if that is later. Records frames and events at the AP's transmit queues from `record_from` on.
     pub fn advance(&mut self, until: Time, record_from: Time) {
         if record_from > self.now() {
             self.set_recording(false);
@@ -348,7 +349,7 @@ impl LiveNetwork {
         stations.map(of).collect()
     }
 
-    /// The current state as JSON; see `wifair.live` for its form. Frames and events at ports are returned once.
+    /// The current state as JSON; see `wifair.live` for its form. Frames and events at transmit queues are returned once.
     pub fn snapshot(&mut self) -> Value {
         let now = self.now();
         self.take_events();
@@ -378,7 +379,7 @@ impl LiveNetwork {
         };
         json!({
             "time_ns": now.as_ns(),
-            "ports": bss.ap_ports().map(|(category, port)| self.port(category, port, now)).collect::<Vec<_>>(),
+            "tx_queues": bss.ap_tx_queues().map(|(category, tx_queue)| self.tx_queue(category, tx_queue, now)).collect::<Vec<_>>(),
             "flows": self.flows(),
             "stations": {
                 "airtime_up_ns": stations(|usage| usage.airtime.as_ns(), true),
@@ -413,9 +414,9 @@ impl LiveNetwork {
         happened.drain(..surplus);
     }
 
-    fn port(&self, category: Option<Ac>, port: &TxQueue, now: Time) -> Value {
+    fn tx_queue(&self, category: Option<Ac>, tx_queue: &TxQueue, now: Time) -> Value {
         let flow_of = &self.network.tap().flow_of;
-        let buffer = port.buffer();
+        let buffer = tx_queue.buffer();
         let slots = std::iter::successors(buffer.head(), |&slot| buffer.after(slot)).take(MAX_LISTED);
         let mut packets: Vec<u64> = vec![];
         for slot in slots {
@@ -429,18 +430,18 @@ impl LiveNetwork {
             ]);
         }
         let mut gauges = serde_json::Map::new();
-        port.gauges(&mut |name, value| {
+        tx_queue.gauges(&mut |name, value| {
             gauges.insert(name.into(), json!(value));
         });
         json!({
             "category": category.map_or("", Ac::name),
             "limit_packets": buffer.limit(),
-            "queued_packets": port.len(),
+            "queued_packets": tx_queue.len(),
             "packets": packets,
             "gauges": gauges,
-            "counters": port.snapshot(now).classes.iter().map(counters).collect::<Vec<_>>(),
-            "sojourn_count": port.sojourn().count(),
-            "sojourn_sum_ns": port.sojourn().sum(),
+            "counters": tx_queue.snapshot(now).classes.iter().map(counters).collect::<Vec<_>>(),
+            "sojourn_count": tx_queue.sojourn().count(),
+            "sojourn_sum_ns": tx_queue.sojourn().sum(),
         })
     }
 

@@ -240,11 +240,11 @@ impl<T: Tap> Network<T> {
         }
     }
 
-    /// The counts of each flow's packets at the AP's ports, by class, since the flow was first seen.
+    /// The counts of each flow's packets at the AP's transmit queues, by class, since the flow was first seen.
     pub(crate) fn tallies(&self, now: Time) -> Vec<[Ledger; 3]> {
         let mut tallies = self.forgotten.clone();
         for bss in self.fabric.air.bsss() {
-            for flow in bss.ap_ports().flat_map(|(_, port)| port.snapshot(now).flows) {
+            for flow in bss.ap_tx_queues().flat_map(|(_, tx_queue)| tx_queue.snapshot(now).flows) {
                 let tuple = bss.flows().tuple(flow.flow);
                 tallies[self.flow_of[address::slot_to_server(&tuple)] as usize].add(&flow.classes);
             }

@@ -610,6 +610,11 @@ mod tests {
         assert_eq!(error("{}").key, "bss");
         let renamed = error(r#"{"cell": {"stations": []}, "flows": []}"#);
         assert_eq!((renamed.key.as_str(), renamed.allowed.as_str()), ("cell", "`bss`, its name now"));
+        let inside = error(r#"{"bss": {"stations": [], "ap": {"port": {}}}, "flows": []}"#);
+        assert_eq!(
+            (inside.key.as_str(), inside.allowed.as_str()),
+            ("bss.ap.port", "`tx_queue`, its name now")
+        );
         let elsewhere = error(r#"{"bss": {"cell": 1, "stations": []}, "flows": []}"#);
         assert_eq!(elsewhere.key, "bss.cell");
         assert!(!elsewhere.allowed.contains("its name now"), "{}", elsewhere.allowed);
@@ -618,8 +623,8 @@ mod tests {
         assert_eq!(error(r#"{"run": {"": 1}}"#).key, r#"run."""#);
         assert_eq!(error(r#"{"": 'l'}"#).key, r#""""#);
         assert_eq!(error(r#"{"run": {"": 'l'}}"#).key, r#"run."""#);
-        let foreign = r#"{"bss": {"stations": [], "ap": {"port": {"limit": 1}}}, "flows": []}"#;
-        assert_eq!(error(foreign).key, "bss.ap.port.limit");
+        let foreign = r#"{"bss": {"stations": [], "ap": {"tx_queue": {"limit": 1}}}, "flows": []}"#;
+        assert_eq!(error(foreign).key, "bss.ap.tx_queue.limit");
         let empty = r#"{"bss": {"stations": [{"label": "a", "rate_mbps": 11}]}, "flows": []}"#;
         assert_eq!(error(empty).key, "flows");
         let slow = r#"{"bss": {"stations": [{"label": "a", "rate_mbps": 7}]}, "flows": []}"#;
@@ -634,16 +639,17 @@ mod tests {
     /// Anywhere: in a table of the plan, in a component, in the parameters of an external scheme.
     #[test]
     fn a_key_that_comes_twice_is_refused() {
-        let port = |scheme: &str| {
-            SMALLEST.replace(r#""bss": {"#, &format!(r#""bss": {{"ap": {{"port": {{"scheme": {scheme}}}}},"#))
+        let tx_queue = |scheme: &str| {
+            SMALLEST
+                .replace(r#""bss": {"#, &format!(r#""bss": {{"ap": {{"tx_queue": {{"scheme": {scheme}}}}},"#))
         };
         for (json, key) in [
             (SMALLEST.replace(r#""label": "f","#, r#""label": "f", "label": "g","#), "flows[0].label"),
             (SMALLEST.replace(r#""flows""#, r#""flows": [], "flows""#), "flows"),
-            (port(r#"{"name": "red", "weight": 0.1, "weight": 0.1}"#), "bss.ap.port.scheme.weight"),
+            (tx_queue(r#"{"name": "red", "weight": 0.1, "weight": 0.1}"#), "bss.ap.tx_queue.scheme.weight"),
             (
-                port(r#"{"name": "external", "id": "x", "parameters": {"a": 1, "a": 1}}"#),
-                "bss.ap.port.scheme.parameters.a",
+                tx_queue(r#"{"name": "external", "id": "x", "parameters": {"a": 1, "a": 1}}"#),
+                "bss.ap.tx_queue.scheme.parameters.a",
             ),
         ] {
             let error = error(&json);

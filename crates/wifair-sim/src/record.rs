@@ -210,43 +210,44 @@ fn flow_rows(plan: &Plan, before: &Snapshot, after: &Snapshot, duration_s: f64) 
 }
 
 /// The rows of the AP's buffers; under EDCA one set for all together and one per category.
-fn ap_rows(ap: &str, ports: &[(Option<Ac>, TxQueueSnapshot)]) -> Vec<QueueRow> {
-    if let [(category, port)] = ports {
-        let own = category.map(|category| port_rows(&format!("{ap}/{}", category.name()), port));
-        return [port_rows(ap, port), own.unwrap_or_default()].concat();
+fn ap_rows(ap: &str, tx_queues: &[(Option<Ac>, TxQueueSnapshot)]) -> Vec<QueueRow> {
+    if let [(category, tx_queue)] = tx_queues {
+        let own = category.map(|category| tx_queue_rows(&format!("{ap}/{}", category.name()), tx_queue));
+        return [tx_queue_rows(ap, tx_queue), own.unwrap_or_default()].concat();
     }
     let mut ledgers = <[Ledger; 3]>::default();
     let (mut length, mut sojourns, mut sojourn_ns) = (0.0, 0, 0.0);
-    for (_, port) in ports {
-        ledgers.add(&port.classes);
-        length += port.length.mean().unwrap_or(0.0);
-        sojourns += port.sojourn.count();
-        sojourn_ns += port.sojourn.sum() as f64;
+    for (_, tx_queue) in tx_queues {
+        ledgers.add(&tx_queue.classes);
+        length += tx_queue.length.mean().unwrap_or(0.0);
+        sojourns += tx_queue.sojourn.count();
+        sojourn_ns += tx_queue.sojourn.sum() as f64;
     }
     let mut rows = ledger_rows(ap, &ledgers);
     let all = rows.last_mut().expect("the row of all classes");
     all.length_mean_packets = Some(length);
     all.sojourn_mean_ms = (sojourns > 0).then(|| ns_to_ms(sojourn_ns / sojourns as f64));
-    let categories = ports.iter().filter_map(|(category, port)| Some(((*category)?, port)));
+    let categories = tx_queues.iter().filter_map(|(category, tx_queue)| Some(((*category)?, tx_queue)));
     rows.extend(
-        categories.flat_map(|(category, port)| port_rows(&format!("{ap}/{}", category.name()), port)),
+        categories
+            .flat_map(|(category, tx_queue)| tx_queue_rows(&format!("{ap}/{}", category.name()), tx_queue)),
     );
     rows
 }
 
-fn port_rows(node: &str, port: &TxQueueSnapshot) -> Vec<QueueRow> {
-    let mut rows = ledger_rows(node, &port.classes);
+fn tx_queue_rows(node: &str, tx_queue: &TxQueueSnapshot) -> Vec<QueueRow> {
+    let mut rows = ledger_rows(node, &tx_queue.classes);
     let all = rows.last_mut().expect("the row of all classes");
-    all.length_mean_packets = port.length.mean();
-    all.length_p50_packets = port.length.quantile(0.5);
-    all.length_p95_packets = port.length.quantile(0.95);
-    all.sojourn_mean_ms = port.sojourn.mean().map(ns_to_ms);
-    all.sojourn_p50_ms = quantile_ms(&port.sojourn, 0.5);
-    all.sojourn_p95_ms = quantile_ms(&port.sojourn, 0.95);
-    all.sojourn_p99_ms = quantile_ms(&port.sojourn, 0.99);
-    all.below_mean_ms = port.wait_below.mean().map(ns_to_ms);
-    all.below_p95_ms = quantile_ms(&port.wait_below, 0.95);
-    all.below_p99_ms = quantile_ms(&port.wait_below, 0.99);
+    all.length_mean_packets = tx_queue.length.mean();
+    all.length_p50_packets = tx_queue.length.quantile(0.5);
+    all.length_p95_packets = tx_queue.length.quantile(0.95);
+    all.sojourn_mean_ms = tx_queue.sojourn.mean().map(ns_to_ms);
+    all.sojourn_p50_ms = quantile_ms(&tx_queue.sojourn, 0.5);
+    all.sojourn_p95_ms = quantile_ms(&tx_queue.sojourn, 0.95);
+    all.sojourn_p99_ms = quantile_ms(&tx_queue.sojourn, 0.99);
+    all.below_mean_ms = tx_queue.wait_below.mean().map(ns_to_ms);
+    all.below_p95_ms = quantile_ms(&tx_queue.wait_below, 0.95);
+    all.below_p99_ms = quantile_ms(&tx_queue.wait_below, 0.99);
     rows
 }
 

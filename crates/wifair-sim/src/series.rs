@@ -43,7 +43,7 @@ pub(crate) struct Sampler {
     rtt_before: Vec<(u64, u64)>,
     /// The same for one-way delays, in both directions.
     delay_before: Vec<[(u64, u64); 2]>,
-    /// The same for the sojourn times at the AP's ports.
+    /// The same for the sojourn times at the AP's transmit queues.
     sojourn_before: Vec<(u64, u64)>,
     /// Total time for which each of the AP's buffers had been empty.
     empty_before: Vec<Time>,
@@ -108,13 +108,13 @@ impl Sampler {
         self.sample_stations(network, time_s);
         let mut index = 0;
         for (number, bss) in network.bsss().enumerate() {
-            for (category, port) in bss.ap_ports() {
+            for (category, tx_queue) in bss.ap_tx_queues() {
                 let ap = &self.aps[number];
                 let entity = match category {
                     None => ap.as_str().into(),
                     Some(category) => format!("{ap}/{}", category.name()).into(),
                 };
-                self.sample_port(index, &entity, port, network.now());
+                self.sample_tx_queue(index, &entity, tx_queue, network.now());
                 index += 1;
             }
         }
@@ -153,27 +153,27 @@ impl Sampler {
         }
     }
 
-    fn sample_port(&mut self, index: usize, entity: &Arc<str>, port: &TxQueue, now: Time) {
+    fn sample_tx_queue(&mut self, index: usize, entity: &Arc<str>, tx_queue: &TxQueue, now: Time) {
         let time_s = self.next.as_secs_f64();
         if self.sojourn_before.len() == index {
             self.sojourn_before.push((0, 0));
             self.empty_before.push(Time::ZERO);
         }
-        let empty = port.empty_time(now);
+        let empty = tx_queue.empty_time(now);
         let idle = empty - std::mem::replace(&mut self.empty_before[index], empty);
         for (metric, value) in [
-            ("queue_packets", port.len() as f64),
-            ("limit_packets", f64::from(port.buffer().limit())),
+            ("queue_packets", tx_queue.len() as f64),
+            ("limit_packets", f64::from(tx_queue.buffer().limit())),
             ("buffer_idle_share", idle.as_secs_f64() / self.interval.as_secs_f64()),
         ] {
             self.push(time_s, metric, entity.clone(), value);
         }
-        let sojourn = (port.sojourn().count(), port.sojourn().sum());
+        let sojourn = (tx_queue.sojourn().count(), tx_queue.sojourn().sum());
         if let Some(mean_ns) = mean_since(&mut self.sojourn_before[index], sojourn) {
             self.push(time_s, "sojourn_ms", entity.clone(), mean_ns * 1e-6);
         }
         let mut gauges = vec![];
-        port.gauges(&mut |name, value| gauges.push((name, value)));
+        tx_queue.gauges(&mut |name, value| gauges.push((name, value)));
         for (name, value) in gauges {
             self.push(time_s, name, entity.clone(), value);
         }

@@ -16,7 +16,7 @@ pub(crate) struct BssCounters {
     pub(crate) air: BssSnapshot,
     /// If there are several BSSs.
     pub(crate) field: Option<FieldUsage>,
-    /// The AP's ports; under EDCA one per category in use, the highest first.
+    /// The AP's transmit queues; under EDCA one per category in use, the highest first.
     pub(crate) ap: Vec<(Option<Ac>, TxQueueSnapshot)>,
     /// Of all stations, by class.
     pub(crate) stations: [Ledger; 3],
@@ -29,7 +29,7 @@ pub(crate) struct BssCounters {
 /// All counters of a network at one instant.
 pub(crate) struct Snapshot {
     pub(crate) bsss: Vec<BssCounters>,
-    /// By flow, summed over its connections, as are the next two. Tallies are of the AP's ports, by class.
+    /// By flow, summed over its connections, as are the next two. Tallies are of the AP's transmit queues, by class.
     pub(crate) senders: Vec<SenderStats>,
     pub(crate) receivers: Vec<ReceiverStats>,
     pub(crate) tallies: Vec<[Ledger; 3]>,
@@ -64,12 +64,12 @@ impl BssCounters {
         let mut by_station = vec![];
         for station in 0..air.stations.len() as u16 {
             let mut own = <[Ledger; 3]>::default();
-            let ports = bss.station_ports(StationId(station));
-            ports.for_each(|(_, port)| own.add(&port.snapshot(now).classes));
+            let tx_queues = bss.station_tx_queues(StationId(station));
+            tx_queues.for_each(|(_, tx_queue)| own.add(&tx_queue.snapshot(now).classes));
             stations.add(&own);
             by_station.push(total(&own));
         }
-        let ap = bss.ap_ports().map(|(category, port)| (category, port.snapshot(now))).collect();
+        let ap = bss.ap_tx_queues().map(|(category, tx_queue)| (category, tx_queue.snapshot(now))).collect();
         BssCounters { air, field: None, ap, stations, by_station, wire }
     }
 }

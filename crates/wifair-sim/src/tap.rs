@@ -21,7 +21,7 @@ pub trait Tap {
     /// A packet has crossed the medium, for the first time. At the AP it is sent on the wire at once.
     fn crossed_air(&mut self, _now: Time, _packet: &Packet, _to: Node) {}
 
-    /// A packet has crossed the wire. At the AP it is offered to the port at once.
+    /// A packet has crossed the wire. At the AP it is offered to the transmit queue at once.
     fn crossed_wire(&mut self, _now: Time, _packet: &Packet, _way: Way) {}
 
     /// An exchange has begun in the BSS of this number, described by [`Bss::attempts`] and [`Bss::frames`].

@@ -35,7 +35,7 @@ impl AccessPoint {
         &self.table.flows
     }
 
-    /// Shows a passing packet to the flow monitor; `held` returns whether a port holds a packet of a flow.
+    /// Shows a passing packet to the flow monitor; `held` returns whether a transmit queue holds a packet of a flow.
     #[inline(always)]
     pub(crate) fn observe(
         &mut self,

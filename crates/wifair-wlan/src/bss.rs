@@ -68,7 +68,7 @@ pub struct Bss {
 }
 
 impl Bss {
-    /// Passes a packet from the station's host to the station's port.
+    /// Passes a packet from the station's host to the station's transmit queue.
     #[inline(always)] // into the single caller through which all packets of the stations' hosts pass
     pub fn send_up(&mut self, station: StationId, packet: &Packet, now: Time) {
         self.come_from_outside(now);
@@ -78,7 +78,7 @@ impl Bss {
         }
     }
 
-    /// Passes a packet for the station from the wire to the flow monitor and the AP's port.
+    /// Passes a packet for the station from the wire to the flow monitor and the AP's transmit queue.
     #[inline(always)] // into the single caller through which all packets of the wire pass
     pub fn send_down(&mut self, station: StationId, packet: &Packet, now: Time) {
         self.come_from_outside(now);
@@ -272,9 +272,9 @@ impl Bss {
             }
             Due::Reorder => self.exchanges.nodes.expire_reordering(now),
             Due::MpduEnd => self.exchanges.receive_mpdu(now),
-            Due::Tick(port) => {
-                for sender in self.exchanges.nodes.tick(port, now) {
-                    if self.exchanges.nodes.awaits(sender, port) {
+            Due::Tick(tx_queue) => {
+                for sender in self.exchanges.nodes.tick(tx_queue, now) {
+                    if self.exchanges.nodes.awaits(sender, tx_queue) {
                         self.exchanges.serve(sender, now);
                     }
                 }

@@ -37,7 +37,7 @@ pub(crate) enum Due {
     Reorder,
     /// An MPDU ends that is received on its own.
     MpduEnd,
-    /// The tick of that port's scheme.
+    /// The tick of that transmit queue's scheme.
     Tick(EdcafId),
     /// The sender learns that the attempt of that channel access function has failed.
     Failure(EdcafId),
@@ -56,7 +56,7 @@ enum Notice {
 pub(crate) struct Deadlines {
     /// Time of the earliest event.
     next: Time,
-    /// By port.
+    /// By transmit queue.
     ticks: Vec<(EdcafId, Time)>,
     next_tick: Time,
     /// When each channel access function learns of a failure, and whether its frame is given up.
@@ -100,15 +100,15 @@ impl Deadlines {
         self.next
     }
 
-    /// Sets the next tick of a port with a clock to `at`.
+    /// Sets the next tick of a transmit queue with a clock to `at`.
     #[cold]
-    pub(crate) fn set_tick(&mut self, port: EdcafId, at: Option<Time>, now: Time) {
+    pub(crate) fn set_tick(&mut self, tx_queue: EdcafId, at: Option<Time>, now: Time) {
         let at = at.map_or(Time::MAX, |at| at.max(now));
-        match self.ticks.iter_mut().find(|(other, _)| *other == port) {
-            Some((_, known)) if *known == at => return, // most calls for a port that moves its tick
+        match self.ticks.iter_mut().find(|(other, _)| *other == tx_queue) {
+            Some((_, known)) if *known == at => return, // most calls for a transmit queue that moves its tick
             Some((_, known)) => *known = at,
             None if at == Time::MAX => return,
-            None => self.ticks.push((port, at)),
+            None => self.ticks.push((tx_queue, at)),
         }
         self.next_tick = self.ticks.iter().map(|(_, at)| *at).min().unwrap_or(Time::MAX);
         self.review(now);
@@ -120,7 +120,7 @@ impl Deadlines {
         self.fail(edcaf, at, true);
     }
 
-    /// Schedules the report of the failed attempt of `edcaf` to its port at `at`.
+    /// Schedules the report of the failed attempt of `edcaf` to its transmit queue at `at`.
     #[cold]
     pub(crate) fn schedule_status(&mut self, edcaf: EdcafId, at: Time) {
         self.fail(edcaf, at, false);
@@ -138,26 +138,27 @@ impl Deadlines {
         self.next = now;
     }
 
-    /// Follows up on a call to the port of that number: sets its next tick, and schedules the output of what has left it.
+    /// Follows up on a call to the transmit queue of that number: sets its next tick, and schedules the output of what has left
+    /// it.
     #[inline(always)] // most calls have no news
-    pub(crate) fn follow(&mut self, number: EdcafId, port: &mut TxQueue, now: Time) {
-        if port.has_news() {
-            self.set_tick(number, port.next_tick(), now);
-            self.notify_freed(port, now);
+    pub(crate) fn follow(&mut self, number: EdcafId, tx_queue: &mut TxQueue, now: Time) {
+        if tx_queue.has_news() {
+            self.set_tick(number, tx_queue.next_tick(), now);
+            self.notify_freed(tx_queue, now);
         }
     }
 
-    /// Schedules the output of what a call to `port` reports as left, at once.
-    #[inline(always)] // most ports free nothing
-    pub(crate) fn follow_freed(&mut self, port: &mut TxQueue, now: Time) {
-        if port.has_news() {
-            self.notify_freed(port, now);
+    /// Schedules the output of what a call to `tx_queue` reports as left, at once.
+    #[inline(always)] // most transmit queues free nothing
+    pub(crate) fn follow_freed(&mut self, tx_queue: &mut TxQueue, now: Time) {
+        if tx_queue.has_news() {
+            self.notify_freed(tx_queue, now);
         }
     }
 
     #[cold]
-    fn notify_freed(&mut self, port: &mut TxQueue, now: Time) {
-        port.take_completions(|completion| {
+    fn notify_freed(&mut self, tx_queue: &mut TxQueue, now: Time) {
+        tx_queue.take_completions(|completion| {
             match self.notices.back_mut() {
                 Some(Notice::TxCompletion(last)) if last.connection == completion.connection => {
                     last.packets += completion.packets;
@@ -207,7 +208,7 @@ impl Deadlines {
     }
 
     /// Takes the event due at `now == next()`: first outputs, then target times, samples of the controller, reorder timeouts,
-    /// ticks, failures, ends of MPDUs. A tick remains until its port sets another, a reorder timeout until
+    /// ticks, failures, ends of MPDUs. A tick remains until its transmit queue sets another, a reorder timeout until
     /// [`Deadlines::set_reordering`], a target time until [`Deadlines::set_beacon`], a sample until [`Deadlines::set_sample`],
     /// the end of an MPDU until [`Deadlines::set_mpdu_end`].
     pub(crate) fn take(&mut self, now: Time) -> Due {
@@ -227,7 +228,7 @@ impl Deadlines {
         } else if now == self.next_reorder {
             Due::Reorder
         } else if now == self.next_tick {
-            let due = self.ticks.iter().filter(|(_, at)| *at == now).map(|(port, _)| *port);
+            let due = self.ticks.iter().filter(|(_, at)| *at == now).map(|(tx_queue, _)| *tx_queue);
             Due::Tick(due.min().expect("a tick is due"))
         } else if now < self.next_failure {
             Due::MpduEnd

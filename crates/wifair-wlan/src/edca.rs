@@ -126,11 +126,11 @@ impl Classify {
     }
 }
 
-/// Nodes whose access categories share one port.
+/// Nodes whose access categories share one transmit queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum SharePort {
-    /// None: each category has a separate port.
+pub enum ShareTxQueue {
+    /// None: each category has a separate transmit queue.
     #[default]
     None,
     /// The AP's.
@@ -139,10 +139,10 @@ pub enum SharePort {
     All,
 }
 
-impl SharePort {
+impl ShareTxQueue {
     /// Whether the categories of the AP, or of a station, share one.
     pub(crate) fn at(self, ap: bool) -> bool {
-        self == SharePort::All || ap && self == SharePort::Ap
+        self == ShareTxQueue::All || ap && self == ShareTxQueue::Ap
     }
 }
 
@@ -170,9 +170,9 @@ pub struct EdcaSpec {
     pub classify: Classify,
     /// Access category of pure TCP ACKs. Without the key, `classify` decides.
     pub tcp_acks: Option<Ac>,
-    /// Nodes whose categories share one port, with one limit and one scheme, in the order of arrival within
+    /// Nodes whose categories share one transmit queue, with one limit and one scheme, in the order of arrival within
     /// each category: none, ap or all.
-    pub share_port: SharePort,
+    pub share_tx_queue: ShareTxQueue,
     /// Rule of the backoff countdown: edca (10.23.2.4) or dcf.
     pub countdown: Countdown,
     /// Whether an internal collision counts as a retry of the lower category's frame (802.11-2016,
@@ -195,7 +195,7 @@ impl Default for EdcaSpec {
             stations: Categories::default(),
             classify: Classify::default(),
             tcp_acks: None,
-            share_port: SharePort::default(),
+            share_tx_queue: ShareTxQueue::default(),
             countdown: Countdown::default(),
             internal_collision_retry: true,
             controller: None,
@@ -301,7 +301,7 @@ pub(crate) struct Edca {
     /// By rank, at the AP and at stations.
     access: [[Access; 4]; 2],
     txop_limits: [[Time; 4]; 2],
-    share_port: SharePort,
+    share_tx_queue: ShareTxQueue,
     /// By rank: whether packets can be assigned to it.
     pub used: [bool; 4],
 }
@@ -314,7 +314,7 @@ impl Edca {
             internal_collision_retry: spec.internal_collision_retry,
             access: [[Access { cw_min: 0, cw_max: 0, aifs: Time::ZERO }; 4]; 2],
             txop_limits: [[Time::ZERO; 4]; 2],
-            share_port: spec.share_port,
+            share_tx_queue: spec.share_tx_queue,
             used: RANKS.map(|ac| spec.is_used(ac)),
         };
         for (side, at_ap) in [true, false].into_iter().enumerate() {
@@ -350,14 +350,14 @@ impl Edca {
         self.txop_limits[usize::from(!node.is_ap())][rank(ac)]
     }
 
-    /// Number of the port of a category of a node: its own, or the first of the node's.
-    pub(crate) fn port_of(&self, node: Node, ac: Ac) -> EdcafId {
-        Numbering::EDCA.edcaf(node, if self.shares_port(node) { RANKS[0] } else { ac })
+    /// Number of the transmit queue of a category of a node: its own, or the first of the node's.
+    pub(crate) fn tx_queue_of(&self, node: Node, ac: Ac) -> EdcafId {
+        Numbering::EDCA.edcaf(node, if self.shares_tx_queue(node) { RANKS[0] } else { ac })
     }
 
-    /// Whether the categories of a node share a port.
-    pub(crate) fn shares_port(&self, node: Node) -> bool {
-        self.share_port.at(node.is_ap())
+    /// Whether the categories of a node share a transmit queue.
+    pub(crate) fn shares_tx_queue(&self, node: Node) -> bool {
+        self.share_tx_queue.at(node.is_ap())
     }
 
     /// The category of a packet.

@@ -95,8 +95,8 @@ impl EdcaController {
         self.cw_min
     }
 
-    /// Takes a sample: the AP's port `holds` packets of best effort, or none; `total` is the airtime since the start. Returns
-    /// the new CWmin if there is one.
+    /// Takes a sample: the AP's transmit queue `holds` packets of best effort, or none; `total` is the airtime since the start.
+    /// Returns the new CWmin if there is one.
     pub(crate) fn sample(&mut self, holds: bool, total: AirtimeByDirection) -> Option<u16> {
         self.samples += 1;
         self.held += u32::from(holds);

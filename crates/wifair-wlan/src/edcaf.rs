@@ -16,8 +16,8 @@ pub(crate) struct Role {
     pub is_ap: bool,
     /// The category that it serves; best effort under DCF.
     pub ac: Ac,
-    /// The port that its packets come from.
-    pub port: EdcafId,
+    /// The transmit queue that its packets come from.
+    pub tx_queue: EdcafId,
     /// 0 means one frame.
     pub txop_limit: Time,
 }
@@ -38,16 +38,16 @@ pub(crate) struct Failure {
     pub resets_window: bool,
     /// Nothing in service is left to send.
     pub is_lost: bool,
-    /// The port asks for transmissions.
+    /// The transmit queue asks for transmissions.
     pub is_reported: bool,
 }
 
-/// What a channel access function serves: a packet that it has taken from its port, until it is acknowledged or given up; or a
-/// link queue.
+/// What a channel access function serves: a packet that it has taken from its transmit queue, until it is acknowledged or given
+/// up; or a link queue.
 ///
-/// The packet is written in place, so it is copied only once, from the port.
+/// The packet is written in place, so it is copied only once, from the transmit queue.
 #[derive(Debug)]
-#[repr(C)] // what every frame needs comes last, next to the port
+#[repr(C)] // what every frame needs comes last, next to the transmit queue
 pub(crate) struct Edcaf {
     /// The PPDU of the link queue, on the air or next.
     ppdu: Ppdu,
@@ -74,9 +74,9 @@ pub(crate) struct Edcaf {
     taken_at: Time,
     /// Cost of the packet in service so far; of a link queue, since its last PPDU.
     cost: Cost,
-    /// Cost of the packet before the last transmission, if its port asks for transmissions.
+    /// Cost of the packet before the last transmission, if its transmit queue asks for transmissions.
     before_last: Cost,
-    /// Cost of the last transmission of a link queue or, if its port asks for transmissions, of the packet.
+    /// Cost of the last transmission of a link queue or, if its transmit queue asks for transmissions, of the packet.
     last: Cost,
 }
 
@@ -117,7 +117,7 @@ impl Edcaf {
         self.departure.is_none() && !self.serves_queue
     }
 
-    /// Whether it takes packets from its port.
+    /// Whether it takes packets from its transmit queue.
     #[inline]
     pub(crate) fn asks(&self) -> bool {
         self.is_free() || self.has_room
@@ -128,7 +128,7 @@ impl Edcaf {
         self.has_room = has_room;
     }
 
-    /// Loads the packet that the port returned, if any; returns whether there is a packet in service now.
+    /// Loads the packet that the transmit queue returned, if any; returns whether there is a packet in service now.
     #[inline(always)]
     pub(crate) fn load(
         &mut self,

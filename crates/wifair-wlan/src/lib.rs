@@ -1,5 +1,5 @@
-//! 802.11: PHY timing, contention, frame exchanges, rate adaptation, channel errors, and the ports of an access point and its
-//! stations. `docs/medium.md` specifies the model exactly.
+//! 802.11: PHY timing, contention, frame exchanges, rate adaptation, channel errors, and the transmit queues of an access point
+//! and its stations. `docs/medium.md` specifies the model exactly.
 //!
 //! Read first: [`BssSpec`] (the scenario of a cell), [`Bss`] (the polled state machine: packets in, packets out), then
 //! `contention` (which contender transmits when). [`BssTiming`] and [`Modes`] compute durations; [`BssSnapshot`] has the
@@ -48,7 +48,7 @@ pub use bss::{Bss, Delivery, Output};
 pub use channel::{ChannelSpec, FadingSpec, FrameErrorRate, RateErrors};
 pub use contention::{ArrivalWithinIfs, BackoffRange};
 pub use deadlines::LinkRateChange;
-pub use edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, ParameterSet, SharePort};
+pub use edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, ParameterSet, ShareTxQueue};
 pub use edca_controller::EdcaControllerSpec;
 pub use field::{EifsAfter, FieldSpec, FloorsSpec, PairGain, WallSpec};
 pub use mac::MacSpec;

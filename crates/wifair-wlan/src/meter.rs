@@ -14,10 +14,10 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Creates the meter, if the scheme of one of the AP's ports uses channel times.
+    /// Creates the meter, if the scheme of one of the AP's transmit queues uses channel times.
     pub(crate) fn wanted_by<'a>(mut ap: impl Iterator<Item = (Option<Ac>, &'a TxQueue)>) -> Option<Meter> {
-        let wanted = ap.any(|(_, port)| {
-            let hooks = port.hooks();
+        let wanted = ap.any(|(_, tx_queue)| {
+            let hooks = tx_queue.hooks();
             hooks.exchange || hooks.transmission || hooks.reception || hooks.police || hooks.queue_size
         });
         wanted.then(Meter::default)

@@ -1,4 +1,5 @@
-//! The access point and the stations: their ports, their channel access functions, and the state that their schemes can read.
+//! The access point and the stations: their transmit queues, their channel access functions, and the state that their schemes
+//! can read.
 
 mod hardware;
 mod link_queues;
@@ -18,14 +19,14 @@ use crate::edcaf::{Cost, Edcaf, Role};
 use crate::node::{EdcafId, LinkId, Node, Numbering, RANKS, rank};
 use crate::phy::timing::BssTiming;
 
-/// A port and the channel access function of the same number, in one record because they are used together.
+/// A transmit queue and the channel access function of the same number, in one record because they are used together.
 #[repr(C)] // what every frame and packet needs is together: see the two
 struct AccessCategory {
     edcaf: Edcaf,
-    port: TxQueue,
+    tx_queue: TxQueue,
 }
 
-/// Which settings a category's port at the AP has separately, so that changes of the AP's settings do not affect it.
+/// Which settings a category's transmit queue at the AP has separately, so that changes of the AP's settings do not affect it.
 #[derive(Clone, Copy)]
 pub(crate) struct SeparateSettings {
     pub limit: bool,
@@ -54,14 +55,15 @@ pub(crate) struct Finished {
     pub cost: Cost,
 }
 
-/// All nodes, the access point first. Ports and channel access functions have the same numbers: under DCF by node, under EDCA
-/// by node and category (its rank in the low bits). A function has a separate port, unless those of its node share the first's.
+/// All nodes, the access point first. Transmit queues and channel access functions have the same numbers: under DCF by node,
+/// under EDCA by node and category (its rank in the low bits). A function has a separate transmit queue, unless those of its
+/// node share the first's.
 pub(crate) struct Nodes {
     categories: Vec<AccessCategory>,
     edca: Option<Edca>,
     numbering: Numbering,
     views: Views,
-    /// By the AP's ports.
+    /// By the AP's transmit queues.
     own: Vec<SeparateSettings>,
     /// Present if links have Block Ack agreements.
     aggregation: Option<Box<Aggregation>>,
@@ -77,11 +79,12 @@ impl Nodes {
         own: Vec<SeparateSettings>,
         views: Views,
     ) -> Nodes {
-        let categories = categories.into_iter().map(|(port, edcaf)| AccessCategory { port, edcaf }).collect();
+        let categories =
+            categories.into_iter().map(|(tx_queue, edcaf)| AccessCategory { tx_queue, edcaf }).collect();
         Nodes { categories, edca, numbering, views, own, aggregation: None, deadlines: Deadlines::none() }
     }
 
-    /// The numbers of the channel access functions, which the ports share.
+    /// The numbers of the channel access functions, which the transmit queues share.
     pub(crate) fn numbering(&self) -> Numbering {
         self.numbering
     }
@@ -116,7 +119,7 @@ impl Nodes {
     ) -> bool {
         let (queue, edcaf) = parts(&mut self.categories, index);
         if queue.enqueue(edcaf.role().ac, packet, flow, station, now, || self.views.of(is_ap)) {
-            self.deadlines.follow(edcaf.role().port, queue, now);
+            self.deadlines.follow(edcaf.role().tx_queue, queue, now);
         }
         edcaf.asks()
     }
@@ -129,10 +132,10 @@ impl Nodes {
             return self.transmitter(index).select_next(phy, now);
         }
         let (queue, edcaf) = parts(&mut self.categories, index);
-        let Role { is_ap, ac, port, .. } = *edcaf.role();
+        let Role { is_ap, ac, tx_queue, .. } = *edcaf.role();
         let taken = queue.dequeue(&Grant { ac, ..Grant::ANY }, now, || self.views.of(is_ap));
         let is_loaded = edcaf.load(taken, phy, now);
-        self.deadlines.follow(port, queue, now);
+        self.deadlines.follow(tx_queue, queue, now);
         is_loaded
     }
 
@@ -189,21 +192,21 @@ impl Nodes {
         false
     }
 
-    /// Calls the tick of a port's scheme. Returns the range of channel access functions to which it may have released a packet
-    /// ([`Nodes::awaits`]).
-    pub(crate) fn tick(&mut self, port_of: EdcafId, now: Time) -> impl Iterator<Item = EdcafId> + use<> {
-        let node = self.numbering.node(port_of);
-        let port = &mut self.categories[port_of.index()].port;
-        port.tick(now, self.views.of(node.is_ap()));
-        self.deadlines.follow_freed(port, now);
-        self.deadlines.set_tick(port_of, port.next_tick(), now);
+    /// Calls the tick of a transmit queue's scheme. Returns the range of channel access functions to which it may have released
+    /// a packet ([`Nodes::awaits`]).
+    pub(crate) fn tick(&mut self, tx_queue_of: EdcafId, now: Time) -> impl Iterator<Item = EdcafId> + use<> {
+        let node = self.numbering.node(tx_queue_of);
+        let tx_queue = &mut self.categories[tx_queue_of.index()].tx_queue;
+        tx_queue.tick(now, self.views.of(node.is_ap()));
+        self.deadlines.follow_freed(tx_queue, now);
+        self.deadlines.set_tick(tx_queue_of, tx_queue.next_tick(), now);
         self.numbering.of_node(node)
     }
 
-    /// Whether a channel access function asks a port for a packet.
-    pub(crate) fn awaits(&self, index: EdcafId, port_of: EdcafId) -> bool {
+    /// Whether a channel access function asks a transmit queue for a packet.
+    pub(crate) fn awaits(&self, index: EdcafId, tx_queue_of: EdcafId) -> bool {
         let edcaf = self.edcaf(index);
-        edcaf.role().port == port_of && edcaf.asks()
+        edcaf.role().tx_queue == tx_queue_of && edcaf.asks()
     }
 
     /// Shows a downlink packet to the AP's flow monitor.
@@ -285,11 +288,11 @@ impl Nodes {
         (link, RANKS[rank], packet)
     }
 
-    /// The packets that a station has in the category of a channel access function: in its port, and at its MAC.
+    /// The packets that a station has in the category of a channel access function: in its transmit queue, and at its MAC.
     pub(crate) fn backlog(&self, index: EdcafId) -> Count {
         let edcaf = self.edcaf(index);
-        let Role { ac, port, .. } = *edcaf.role();
-        let mut backlog = self.categories[port.index()].port.queued(ac);
+        let Role { ac, tx_queue, .. } = *edcaf.role();
+        let mut backlog = self.categories[tx_queue.index()].tx_queue.queued(ac);
         match self.agreement(edcaf.link(), ac) {
             Some(agreement) => backlog.add(&agreement.originator.backlog()),
             None => {
@@ -305,19 +308,19 @@ impl Nodes {
         self.views.set_rate(link, rate);
         let (node, station) = (link.sender(), link.station());
         for index in self.numbering.of_node(node) {
-            let port = &mut self.categories[index.index()].port;
-            if port.hooks().link_rate {
-                port.link_rate(station, now, self.views.of(node.is_ap()));
-                self.deadlines.follow_freed(port, now);
-                self.deadlines.set_tick(index, port.next_tick(), now);
+            let tx_queue = &mut self.categories[index.index()].tx_queue;
+            if tx_queue.hooks().link_rate {
+                tx_queue.link_rate(station, now, self.views.of(node.is_ap()));
+                self.deadlines.follow_freed(tx_queue, now);
+                self.deadlines.set_tick(index, tx_queue.next_tick(), now);
             }
         }
     }
 
     /// Asks the schemes for their first ticks.
     pub(crate) fn ask_ticks(&mut self) {
-        for (index, AccessCategory { port, .. }) in self.categories.iter().enumerate() {
-            self.deadlines.set_tick(EdcafId::at(index), port.next_tick(), Time::ZERO);
+        for (index, AccessCategory { tx_queue, .. }) in self.categories.iter().enumerate() {
+            self.deadlines.set_tick(EdcafId::at(index), tx_queue.next_tick(), Time::ZERO);
         }
     }
 
@@ -331,113 +334,114 @@ impl Nodes {
         self.views.ap.flows()
     }
 
-    /// The next flow that the AP's monitor has forgotten, with its 5-tuple and its ledger at the AP's ports by class.
+    /// The next flow that the AP's monitor has forgotten, with its 5-tuple and its ledger at the AP's transmit queues by class.
     pub(crate) fn pop_forgotten(&mut self) -> Option<(FlowId, FiveTuple, [Ledger; 3])> {
         let (flow, tuple) = self.views.ap.pop_forgotten()?;
         let (mut ledgers, ap) = ([Ledger::default(); 3], self.numbering.range(Node::Ap));
         for category in &mut self.categories[ap] {
-            ledgers.add(&category.port.retire(flow));
+            ledgers.add(&category.tx_queue.retire(flow));
         }
         Some((flow, tuple, ledgers))
     }
 
-    /// Sets the limit of the AP's ports that have no separate limit.
+    /// Sets the limit of the AP's transmit queues that have no separate limit.
     pub(crate) fn set_ap_limit(&mut self, packets: u32, now: Time) {
         for (category, own) in self.categories.iter_mut().zip(&self.own) {
             if !own.limit {
-                category.port.set_limit(packets, now);
+                category.tx_queue.set_limit(packets, now);
             }
         }
     }
 
     /// Whether a limit controller controls the limit that [`Nodes::set_ap_limit`] would set.
     pub(crate) fn ap_limit_is_controlled(&self) -> bool {
-        let ports = self.categories.iter().zip(&self.own);
-        ports.into_iter().any(|(category, own)| !own.limit && category.port.has_limit_controller())
+        let tx_queues = self.categories.iter().zip(&self.own);
+        tx_queues.into_iter().any(|(category, own)| !own.limit && category.tx_queue.has_limit_controller())
     }
 
-    /// The port for best effort of a node.
-    pub(crate) fn usual_port(&self, node: Node) -> &TxQueue {
-        &self.categories[self.edcaf(self.numbering.edcaf(node, Ac::BestEffort)).role().port.index()].port
+    /// The transmit queue for best effort of a node.
+    pub(crate) fn usual_tx_queue(&self, node: Node) -> &TxQueue {
+        &self.categories[self.edcaf(self.numbering.edcaf(node, Ac::BestEffort)).role().tx_queue.index()]
+            .tx_queue
     }
 
-    /// The ports of a node that can get packets, with their categories, the highest first; no category under DCF and if the
-    /// categories share a port.
-    pub(crate) fn ports_of(&self, node: Node) -> impl Iterator<Item = (Option<Ac>, &TxQueue)> {
-        let ports = self.categories[self.numbering.range(node)].iter().map(|category| &category.port);
-        ports.enumerate().filter_map(move |(rank, port)| match &self.edca {
-            None => Some((None, port)),
-            Some(edca) if edca.shares_port(node) => (rank == 0).then_some((None, port)),
-            Some(edca) => edca.used[rank].then_some((Some(RANKS[rank]), port)),
+    /// The transmit queues of a node that can get packets, with their categories, the highest first; no category under DCF and
+    /// if the categories share a transmit queue.
+    pub(crate) fn tx_queues_of(&self, node: Node) -> impl Iterator<Item = (Option<Ac>, &TxQueue)> {
+        let tx_queues = self.categories[self.numbering.range(node)].iter().map(|category| &category.tx_queue);
+        tx_queues.enumerate().filter_map(move |(rank, tx_queue)| match &self.edca {
+            None => Some((None, tx_queue)),
+            Some(edca) if edca.shares_tx_queue(node) => (rank == 0).then_some((None, tx_queue)),
+            Some(edca) => edca.used[rank].then_some((Some(RANKS[rank]), tx_queue)),
         })
     }
 
-    /// The node and category of each port, by its number.
-    pub(crate) fn ports(&self) -> impl Iterator<Item = (Node, Option<Ac>)> {
-        (0..self.categories.len()).map(EdcafId::at).map(|port| {
-            let node = self.numbering.node(port);
-            let shared = self.edca.as_ref().is_some_and(|edca| edca.shares_port(node));
-            (node, self.category_of(port).filter(|_| !shared))
+    /// The node and category of each transmit queue, by its number.
+    pub(crate) fn tx_queues(&self) -> impl Iterator<Item = (Node, Option<Ac>)> {
+        (0..self.categories.len()).map(EdcafId::at).map(|tx_queue| {
+            let node = self.numbering.node(tx_queue);
+            let shared = self.edca.as_ref().is_some_and(|edca| edca.shares_tx_queue(node));
+            (node, self.category_of(tx_queue).filter(|_| !shared))
         })
     }
 
-    /// Makes the ports of a node report what they free.
+    /// Makes the transmit queues of a node report what they free.
     pub(crate) fn report_completions(&mut self, node: Node) {
         let range = self.numbering.range(node);
-        self.categories[range].iter_mut().for_each(|category| category.port.report_completions());
+        self.categories[range].iter_mut().for_each(|category| category.tx_queue.report_completions());
     }
 
-    /// Makes every port write in `journal` from now on.
+    /// Makes every transmit queue write in `journal` from now on.
     pub(crate) fn keep_journal(&mut self, journal: &Journal) {
-        for (number, AccessCategory { port, .. }) in (0..).zip(&mut self.categories) {
-            port.keep_journal(&journal.of_port(number));
+        for (number, AccessCategory { tx_queue, .. }) in (0..).zip(&mut self.categories) {
+            tx_queue.keep_journal(&journal.of_tx_queue(number));
         }
     }
 
-    /// All packets that wait in a port, or are in service and have not reached their receiver, and whether each goes to a
-    /// station.
+    /// All packets that wait in a transmit queue, or are in service and have not reached their receiver, and whether each goes
+    /// to a station.
     pub(crate) fn packets_under_way(&self) -> impl Iterator<Item = (bool, &Packet)> {
         let queued = self.aggregation.iter().flat_map(|aggregation| aggregation.packets_under_way());
-        let waiting = self.categories.iter().flat_map(|AccessCategory { port, edcaf }| {
+        let waiting = self.categories.iter().flat_map(|AccessCategory { tx_queue, edcaf }| {
             let in_service = edcaf.under_way().map(|departure| &departure.packet);
-            port.packets().chain(in_service).map(|packet| (edcaf.role().is_ap, packet))
+            tx_queue.packets().chain(in_service).map(|packet| (edcaf.role().is_ap, packet))
         });
         waiting.chain(queued)
     }
 }
 
-/// A channel access function and its port.
+/// A channel access function and its transmit queue.
 #[inline(always)]
 fn parts(categories: &mut [AccessCategory], index: EdcafId) -> (&mut TxQueue, &mut Edcaf) {
-    let port = categories[index.index()].edcaf.role().port;
-    if port != index {
-        return shared_parts(categories, index, port);
+    let tx_queue = categories[index.index()].edcaf.role().tx_queue;
+    if tx_queue != index {
+        return shared_parts(categories, index, tx_queue);
     }
-    let AccessCategory { port, edcaf } = &mut categories[index.index()];
-    (port, edcaf)
+    let AccessCategory { tx_queue, edcaf } = &mut categories[index.index()];
+    (tx_queue, edcaf)
 }
 
 #[cold]
 fn shared_parts(
     categories: &mut [AccessCategory],
     index: EdcafId,
-    port: EdcafId,
+    tx_queue: EdcafId,
 ) -> (&mut TxQueue, &mut Edcaf) {
-    let both = categories.get_disjoint_mut([port.index(), index.index()]);
-    let [AccessCategory { port, .. }, AccessCategory { edcaf, .. }] =
+    let both = categories.get_disjoint_mut([tx_queue.index(), index.index()]);
+    let [AccessCategory { tx_queue, .. }, AccessCategory { edcaf, .. }] =
         both.expect("two channel access functions");
-    (port, edcaf)
+    (tx_queue, edcaf)
 }
 
 /// Whether one of the transmit queues holds a packet of the flow.
 fn is_held(categories: &[AccessCategory], flow: FlowId) -> bool {
-    categories.iter().any(|category| category.port.holds(flow))
+    categories.iter().any(|category| category.tx_queue.holds(flow))
 }
 
 #[cfg(test)]
 impl Nodes {
-    /// The first of the AP's ports, to be replaced.
-    pub(crate) fn ap_port_mut(&mut self) -> &mut TxQueue {
-        &mut self.categories[0].port
+    /// The first of the AP's transmit queues, to be replaced.
+    pub(crate) fn ap_tx_queue_mut(&mut self) -> &mut TxQueue {
+        &mut self.categories[0].tx_queue
     }
 }

@@ -59,13 +59,13 @@ pub struct BssSpec {
 #[serde(deny_unknown_fields, default)]
 pub struct ApSpec {
     /// Its transmit buffer and queue management scheme.
-    pub port: TxQueueSpec,
-    /// Settings of single access categories that differ from `port`: under EDCA each category has a separate
-    /// port.
+    pub tx_queue: TxQueueSpec,
+    /// Settings of single access categories that differ from `tx_queue`: under EDCA each category has a separate
+    /// transmit queue.
     pub categories: Categories<CategoryTxQueueSpec>,
     /// Its flow monitor.
     pub flows: FlowsSpec,
-    /// Driver and hardware queues between the AP's ports and the medium, on links that aggregate.
+    /// Driver and hardware queues between the AP's transmit queues and the medium, on links that aggregate.
     pub hardware: HardwareSpec,
     /// Version of Linux whose rules `hardware` follows: 6.1 or 6.12.
     pub kernel: Kernel,
@@ -123,13 +123,13 @@ pub struct StationSpec {
     pub tx_power_dbm: Option<f64>,
     /// The station's transmit buffer.
     #[serde(default)]
-    pub port: TxQueueSpec,
-    /// Settings of single access categories that differ from `port`.
+    pub tx_queue: TxQueueSpec,
+    /// Settings of single access categories that differ from `tx_queue`.
     #[serde(default)]
     pub categories: Categories<CategoryTxQueueSpec>,
 }
 
-/// Settings of an access category's port that differ from the node's `port`.
+/// Settings of an access category's transmit queue that differ from the node's `tx_queue`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CategoryTxQueueSpec {
@@ -146,28 +146,28 @@ pub struct CategoryTxQueueSpec {
 }
 
 impl CategoryTxQueueSpec {
-    /// The category's port, on a node that has `port`.
-    pub(crate) fn over(&self, port: &TxQueueSpec) -> TxQueueSpec {
+    /// The category's transmit queue, on a node that has `tx_queue`.
+    pub(crate) fn over(&self, tx_queue: &TxQueueSpec) -> TxQueueSpec {
         TxQueueSpec {
-            limit_packets: self.limit_packets.unwrap_or(port.limit_packets),
-            limit_controller: self.limit_controller.as_ref().or(port.limit_controller.as_ref()).cloned(),
-            lowered_limit: self.lowered_limit.unwrap_or(port.lowered_limit),
-            limit_counts_in_service: self.limit_counts_in_service.unwrap_or(port.limit_counts_in_service),
-            scheme: self.scheme.as_ref().unwrap_or(&port.scheme).clone(),
+            limit_packets: self.limit_packets.unwrap_or(tx_queue.limit_packets),
+            limit_controller: self.limit_controller.as_ref().or(tx_queue.limit_controller.as_ref()).cloned(),
+            lowered_limit: self.lowered_limit.unwrap_or(tx_queue.lowered_limit),
+            limit_counts_in_service: self.limit_counts_in_service.unwrap_or(tx_queue.limit_counts_in_service),
+            scheme: self.scheme.as_ref().unwrap_or(&tx_queue.scheme).clone(),
         }
     }
 }
 
-/// Checks a node's ports. `path` is the node's key in the plan.
-fn validate_ports(
-    port: &TxQueueSpec,
+/// Checks a node's transmit queues. `path` is the node's key in the plan.
+fn validate_tx_queues(
+    tx_queue: &TxQueueSpec,
     categories: &Categories<CategoryTxQueueSpec>,
     edca: Option<&EdcaSpec>,
     path: &str,
 ) -> Result<(), SpecError> {
-    port.validate(&format!("{path}.port"))?;
-    if edca.is_some_and(|edca| edca.share_port.at(path == "ap")) {
-        return validate_shared_port(port, categories, path);
+    tx_queue.validate(&format!("{path}.tx_queue"))?;
+    if edca.is_some_and(|edca| edca.share_tx_queue.at(path == "ap")) {
+        return validate_shared_tx_queue(tx_queue, categories, path);
     }
     for ac in RANKS.into_iter().rev() {
         let own = categories.of(ac);
@@ -175,7 +175,7 @@ fn validate_ports(
         let is_given = *own != CategoryTxQueueSpec::default();
         let Some(edca) = edca else {
             if is_given {
-                let allowed = "no such table without mac.edca: under DCF a node has one port";
+                let allowed = "no such table without mac.edca: under DCF a node has one transmit queue";
                 return Err(SpecError::new(path_of(""), "this table", allowed));
             }
             continue;
@@ -187,7 +187,7 @@ fn validate_ports(
             }
             continue;
         }
-        let spec = own.over(port);
+        let spec = own.over(tx_queue);
         spec.validate(&path_of(""))?;
         let missed = spec.scheme.build().decides_on().iter().find(|class| !edca.sees(ac, **class));
         if let Some(missed) = missed {
@@ -200,7 +200,8 @@ fn validate_ports(
                  (leave that key out, or give this category a scheme of its own in {})",
                 path_of(".scheme")
             );
-            let key = if own.scheme.is_some() { path_of(".scheme") } else { format!("{path}.port.scheme") };
+            let key =
+                if own.scheme.is_some() { path_of(".scheme") } else { format!("{path}.tx_queue.scheme") };
             return Err(SpecError::new(key, spec.scheme.name(), allowed));
         }
     }
@@ -208,58 +209,60 @@ fn validate_ports(
 }
 
 impl BssSpec {
-    /// Checks another scheme for the AP's ports, as if it were `ap.port.scheme`. `path` is its key in the plan.
+    /// Checks another scheme for the AP's transmit queues, as if it were `ap.tx_queue.scheme`. `path` is its key in the plan.
     ///
     /// # Errors
     /// Returns why the scheme would be refused there.
     pub fn check_ap_scheme(&self, scheme: &SchemeSpec, path: &str) -> Result<(), SpecError> {
-        let port = TxQueueSpec { scheme: scheme.clone(), ..self.ap.port.clone() };
-        validate_ports(&port, &self.ap.categories, self.mac.edca.as_ref(), "ap").map_err(|error| {
-            let within = error.key.strip_prefix("ap.port.scheme").unwrap_or_default();
-            SpecError { key: format!("{path}{within}"), ..error }
-        })?;
+        let tx_queue = TxQueueSpec { scheme: scheme.clone(), ..self.ap.tx_queue.clone() };
+        validate_tx_queues(&tx_queue, &self.ap.categories, self.mac.edca.as_ref(), "ap").map_err(
+            |error| {
+                let within = error.key.strip_prefix("ap.tx_queue.scheme").unwrap_or_default();
+                SpecError { key: format!("{path}{within}"), ..error }
+            },
+        )?;
         self.check_driver_queue(scheme)
     }
 }
 
-/// Like `validate_ports`, for categories that share a port.
-fn validate_shared_port(
-    port: &TxQueueSpec,
+/// Like `validate_tx_queues`, for categories that share a transmit queue.
+fn validate_shared_tx_queue(
+    tx_queue: &TxQueueSpec,
     categories: &Categories<CategoryTxQueueSpec>,
     path: &str,
 ) -> Result<(), SpecError> {
     if let Some(ac) = RANKS.into_iter().find(|&ac| *categories.of(ac) != CategoryTxQueueSpec::default()) {
-        let allowed = "no such table: by mac.edca.share_port the categories have one port";
+        let allowed = "no such table: by mac.edca.share_tx_queue the categories have one transmit queue";
         return Err(SpecError::new(format!("{path}.categories.{}", key(ac)), "this table", allowed));
     }
-    if !port.scheme.build().serves_categories() {
-        let allowed = "a scheme whose packets leave in the order of arrival: a port that categories share \
-                       (mac.edca.share_port) has to have packets of each at hand";
-        return Err(SpecError::new(format!("{path}.port.scheme"), port.scheme.name(), allowed));
+    if !tx_queue.scheme.build().serves_categories() {
+        let allowed = "a scheme whose packets leave in the order of arrival: a transmit queue that categories share \
+                       (mac.edca.share_tx_queue) has to have packets of each at hand";
+        return Err(SpecError::new(format!("{path}.tx_queue.scheme"), tx_queue.scheme.name(), allowed));
     }
     Ok(())
 }
 
 /// The schemes of a node.
 fn schemes_mut<'a>(
-    port: &'a mut TxQueueSpec,
+    tx_queue: &'a mut TxQueueSpec,
     categories: &'a mut Categories<CategoryTxQueueSpec>,
 ) -> impl Iterator<Item = &'a mut SchemeSpec> {
     let own = categories.iter_mut().filter_map(|category| category.scheme.as_mut());
-    std::iter::once(&mut port.scheme).chain(own)
+    std::iter::once(&mut tx_queue.scheme).chain(own)
 }
 
 impl ApSpec {
     /// All its schemes.
     pub fn schemes_mut(&mut self) -> impl Iterator<Item = &mut SchemeSpec> {
-        schemes_mut(&mut self.port, &mut self.categories)
+        schemes_mut(&mut self.tx_queue, &mut self.categories)
     }
 }
 
 impl StationSpec {
     /// All its schemes.
     pub fn schemes_mut(&mut self) -> impl Iterator<Item = &mut SchemeSpec> {
-        schemes_mut(&mut self.port, &mut self.categories)
+        schemes_mut(&mut self.tx_queue, &mut self.categories)
     }
 
     /// A station with an MCS in both directions, for 802.11n and later, without errors, with the default buffer.
@@ -282,7 +285,7 @@ impl StationSpec {
             velocity_m_per_s: None,
             floor: 0,
             tx_power_dbm: None,
-            port: TxQueueSpec::default(),
+            tx_queue: TxQueueSpec::default(),
             categories: Categories::default(),
         }
     }
@@ -378,7 +381,7 @@ impl BssSpec {
         self.phy.format() >= Format::Ht && self.mac.edca.is_some()
     }
 
-    /// Limits of PPDUs, and the hardware below the AP's ports, if links have Block Ack agreements.
+    /// Limits of PPDUs, and the hardware below the AP's transmit queues, if links have Block Ack agreements.
     ///
     /// # Errors
     /// Fails for a value out of range, or a key that is incompatible with aggregation.
@@ -414,7 +417,7 @@ impl BssSpec {
         let rules = spec.rules(mac.retry_limit_short, &self.phy, phy, "mac.aggregation")?;
         let hardware = self.ap.hardware.rules(rules.driver_queue, self.ap.kernel, "ap.hardware")?;
         for ac in RANKS {
-            self.check_driver_queue(&self.port(0, Some(ac)).scheme)?;
+            self.check_driver_queue(&self.tx_queue(0, Some(ac)).scheme)?;
         }
         Ok(Some((rules, hardware)))
     }
@@ -452,24 +455,24 @@ impl BssSpec {
         self.ap.schemes_mut().chain(of_stations)
     }
 
-    /// The port of a node, or of a category of it.
-    pub(crate) fn port(&self, node: usize, category: Option<Ac>) -> TxQueueSpec {
+    /// The transmit queue of a node, or of a category of it.
+    pub(crate) fn tx_queue(&self, node: usize, category: Option<Ac>) -> TxQueueSpec {
         if let (Some(edca), Some(ac)) = (&self.mac.edca, category)
             && !edca.is_used(ac)
         {
             return TxQueueSpec::default(); // no packets ever arrive there
         }
-        let port = self.node_port(node);
+        let tx_queue = self.node_tx_queue(node);
         let categories = match node.checked_sub(1) {
             None => &self.ap.categories,
             Some(station) => &self.stations[station].categories,
         };
-        category.map_or(port.clone(), |ac| categories.of(ac).over(port))
+        category.map_or(tx_queue.clone(), |ac| categories.of(ac).over(tx_queue))
     }
 
-    /// The common settings of a node's ports.
-    pub(crate) fn node_port(&self, node: usize) -> &TxQueueSpec {
-        node.checked_sub(1).map_or(&self.ap.port, |station| &self.stations[station].port)
+    /// The common settings of a node's transmit queues.
+    pub(crate) fn node_tx_queue(&self, node: usize) -> &TxQueueSpec {
+        node.checked_sub(1).map_or(&self.ap.tx_queue, |station| &self.stations[station].tx_queue)
     }
 
     /// Checks everything but PHY, MAC and rates, which [`Bss::new`](crate::Bss::new) checks.
@@ -479,7 +482,7 @@ impl BssSpec {
             check::number("ap", &format!("position_m[{axis}]"), value, -1e6..=1e6, "m")?;
         }
         let edca = self.mac.edca.as_ref();
-        validate_ports(&self.ap.port, &self.ap.categories, edca, "ap")?;
+        validate_tx_queues(&self.ap.tx_queue, &self.ap.categories, edca, "ap")?;
         self.ap.flows.validate("ap.flows")?;
         if self.stations.is_empty() || self.stations.len() > MAX_STATIONS {
             let allowed = format!("1 to {MAX_STATIONS} stations");
@@ -500,7 +503,7 @@ impl BssSpec {
                 let allowed = "a position_m beside it";
                 return Err(SpecError::new(format!("{path}.velocity_m_per_s"), "this key alone", allowed));
             }
-            validate_ports(&station.port, &station.categories, edca, &path)?;
+            validate_tx_queues(&station.tx_queue, &station.categories, edca, &path)?;
         }
         Ok(())
     }

@@ -94,8 +94,8 @@ pub enum TransmissionOutcome {
 pub struct SentPpdu<'a> {
     /// What its sender will know of it, except the overhead, which is zero here.
     pub transmission: Transmission<'a>,
-    /// Its sender: the number of the category's port or, if a node's categories share a port, the number that a separate port
-    /// would have.
+    /// Its sender: the number of the category's transmit queue or, if a node's categories share a transmit queue, the number
+    /// that a separate transmit queue would have.
     pub sender: u32,
     /// The transmitter.
     pub from: Node,

@@ -34,10 +34,10 @@ pub fn compare(oracle: &str, seed: u64) -> Vec<[f64; 2]> {
 fn of_engine(seed: u64) -> [Time; STATIONS] {
     let stations: Vec<_> =
         (0..STATIONS).map(|mcs| json!({"label": format!("sta-{mcs}"), "mcs": mcs})).collect();
-    let port = json!({"limit_packets": 8_192, "scheme": {"name": "mac80211", "arithmetic": "linux"}});
+    let tx_queue = json!({"limit_packets": 8_192, "scheme": {"name": "mac80211", "arithmetic": "linux"}});
     let spec: BssSpec = serde_json::from_value(json!({
         "phy": phy(), "mac": {"edca": {}}, "stations": stations,
-        "ap": {"hardware": {"name": "firmware"}, "port": port},
+        "ap": {"hardware": {"name": "firmware"}, "tx_queue": tx_queue},
     }))
     .expect("a BSS");
     let mut bss = Bss::new(&spec, seed).expect("a BSS");

@@ -109,7 +109,7 @@ def unsettable(scenario: Scenario, has: str, among: Sequence[Change], bss: str =
     if has != "any":
         return []
     plan = scenario.plan()
-    own = (part(plan, [bss]) if bss else plan)["bss"]["ap"]["port"]["scheme"]["name"]
+    own = (part(plan, [bss]) if bss else plan)["bss"]["ap"]["tx_queue"]["scheme"]["name"]
     taken = {own, *(change.settings.get(scenario.scheme_key(bss)) for change in among)}
     found = [
         Change(each.name, each.about, contender=each, bss=bss)
@@ -139,34 +139,36 @@ Flows = Sequence[Mapping[str, Any]]
 
 
 def _qdiscs(bss: Bss, flows: Flows, form: Equipment) -> Iterator[Change]:
-    port = bss["ap"]["port"]
-    if port["scheme"]["name"] == REFERENCE:
+    tx_queue = bss["ap"]["tx_queue"]
+    if tx_queue["scheme"]["name"] == REFERENCE:
         return
-    old = qdisc(port)
+    old = qdisc(tx_queue)
     for name, limits in QDISCS.items():
         for limit in limits:
             settings = {"ap.scheme": name, "ap.limit_packets": limit}
-            new = qdisc(_port(settings))
+            new = qdisc(_tx_queue(settings))
             assert new
             title = f"{new.split()[0]}, {limit} packets"
             yield Change(title, f"the qdisc {new.split()[0]}", settings, replaced_qdisc(new, old))
 
 
-def _port(settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A port of a plan under a scheme with its defaults."""
-    found: Mapping[str, Any] = Scenario(flows=[{"direction": "down"}]).override(settings).plan()["bss"]["ap"]["port"]
+def _tx_queue(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A transmit queue of a plan under a scheme with its defaults."""
+    found: Mapping[str, Any] = (
+        Scenario(flows=[{"direction": "down"}]).override(settings).plan()["bss"]["ap"]["tx_queue"]
+    )
     return found
 
 
 def _queues_of_mac80211(bss: Bss, flows: Flows, form: Equipment) -> Iterator[Change]:
-    port = bss["ap"]["port"]
-    if port["scheme"]["name"] != REFERENCE:
+    tx_queue = bss["ap"]["tx_queue"]
+    if tx_queue["scheme"]["name"] != REFERENCE:
         return
-    old = port["limit_packets"]
+    old = tx_queue["limit_packets"]
     for limit in LIMITS_PACKETS:
         about = "limit of mac80211's queues"
         yield Change(f"{limit} packets", about, {"ap.limit_packets": limit}, txq("limit", limit, old))
-    old = port["scheme"]["quantum_bytes"]
+    old = tx_queue["scheme"]["quantum_bytes"]
     about = "bytes that a flow may send per turn"
     settings = {"ap.scheme.quantum_bytes": QUANTUM_BYTES}
     yield Change(f"quantum of {QUANTUM_BYTES} bytes", about, settings, txq("quantum", QUANTUM_BYTES, old))
@@ -174,7 +176,7 @@ def _queues_of_mac80211(bss: Bss, flows: Flows, form: Equipment) -> Iterator[Cha
 
 def _airtime_queue_limits(bss: Bss, flows: Flows, form: Equipment) -> Iterator[Change]:
     hardware = bss["ap"]["hardware"]
-    if "aql_low_us" not in hardware or bss["ap"]["port"]["scheme"]["name"] != REFERENCE:
+    if "aql_low_us" not in hardware or bss["ap"]["tx_queue"]["scheme"]["name"] != REFERENCE:
         return
     old = (hardware["aql_low_us"], hardware["aql_high_us"])
     for low, high in AQL_US:

@@ -36,11 +36,11 @@ class Commands:
     lasting: bool = False
 
 
-def qdisc(port: Mapping[str, Any]) -> str | None:
-    """A port of a plan as arguments of `tc qdisc`; None if no qdisc is like it."""
-    scheme, limit = port["scheme"], port["limit_packets"]
+def qdisc(tx_queue: Mapping[str, Any]) -> str | None:
+    """A transmit queue of a plan as arguments of `tc qdisc`; None if no qdisc is like it."""
+    scheme, limit = tx_queue["scheme"], tx_queue["limit_packets"]
     name = scheme["name"]
-    if port.get("limit_controller"):
+    if tx_queue.get("limit_controller"):
         return None
     if name == "droptail":
         return f"pfifo limit {limit}"

@@ -180,7 +180,10 @@ def _losses(best: Group, worst: Group) -> Sentence:
 
 def _charged(results: Results, found: list[Group]) -> Sentence | None:
     """Under mac80211: airtime of a station's uploads that is charged to its downloads."""
-    if part(results.cells[0].scenario.plan(), results.bss_names)["bss"]["ap"]["port"]["scheme"]["name"] != "mac80211":
+    if (
+        part(results.cells[0].scenario.plan(), results.bss_names)["bss"]["ap"]["tx_queue"]["scheme"]["name"]
+        != "mac80211"
+    ):
         return None
     shares = _airtimes(results, "up")
     for upload in (group for group in found if group.direction == "up" and group.transport == "tcp"):

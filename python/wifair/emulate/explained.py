@@ -114,7 +114,7 @@ def page(
         shown = [(row.metric, row.emulated, row.simulated, row.difference) for row in rows]
         about = f"{INVALID}: {len(invalid)} of {len(reports)} runs." if invalid else ""
         sections.insert(1, Section("Next to the simulation", [Table.of(heads, shown, about)]))
-    facts = {"scheme": settings.plan["bss"]["ap"]["port"]["scheme"]["name"], "seed": f"{settings.seed}"}
+    facts = {"scheme": settings.plan["bss"]["ap"]["tx_queue"]["scheme"]["name"], "seed": f"{settings.seed}"}
     facts |= {
         "measured": f"{first['measured_s']:.1f} s",
         "runs": f"{len(reports)}; runs with real hosts are not repeatable",

@@ -42,7 +42,7 @@ SYSCTLS = {
 # Where the kernel has the sysctls of a network namespace. Not net.netfilter: nf_hooks_lwtunnel there is the machine's.
 OF_HOSTS = ("net.ipv4.", "net.ipv6.", "net.core.", "net.mptcp.")
 SERVER = "server"
-# Port of the first station's iperf3 server; the next station's is one higher.
+# Transmit queue of the first station's iperf3 server; the next station's is one higher.
 IPERF3_PORT = 5201
 
 

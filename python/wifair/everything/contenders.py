@@ -35,12 +35,12 @@ _ACK_FILTER = {"ack_filter": "conservative"}
 
 @dataclass(frozen=True)
 class Contender:
-    """A scheme, with the other settings of the AP's port and of the hosts."""
+    """A scheme, with the other settings of the AP's transmit queue and of the hosts."""
 
     name: str
     about: str
     scheme: Mapping[str, Any]
-    port: Mapping[str, Any] = field(default_factory=dict)
+    tx_queue: Mapping[str, Any] = field(default_factory=dict)
     tcp: Mapping[str, Any] = field(default_factory=dict)
 
     def applied(self, scenario: Scenario, ack_filter: str = "paper", bss: str = "") -> Scenario:
@@ -49,25 +49,25 @@ class Contender:
         scheme = {**self.scheme, "filter": ack_filter} if _filters(self.scheme["name"]) else self.scheme
         if scenario.bss:
             own = next(table.ap for table in scenario.bss if bss in ("", table.name))
-            port = {"scheme": dict(scheme), **self.port, **_limit_of(settings.get("ap", {})), **_limit_of(own)}
-            at_ap = {join(scenario.bss_key(bss), f"ap.{key}"): value for key, value in port.items()}
+            tx_queue = {"scheme": dict(scheme), **self.tx_queue, **_limit_of(settings.get("ap", {})), **_limit_of(own)}
+            at_ap = {join(scenario.bss_key(bss), f"ap.{key}"): value for key, value in tx_queue.items()}
             return scenario.override(at_ap | {f"tcp.{key}": value for key, value in self.tcp.items()})
         ap: Table = {**settings.get("ap", {}), "scheme": dict(scheme)}
         # If the scenario sets the buffer size of a category separately, that buffer is the one compared.
         categories: Mapping[str, Table] = ap.get("categories", {})
         users = _limit_of(ap)
         sized = {
-            name: {**port, **self.port, **users, **_limit_of(port)}
-            for name, port in categories.items()
-            if port.keys() & LIMITS
+            name: {**tx_queue, **self.tx_queue, **users, **_limit_of(tx_queue)}
+            for name, tx_queue in categories.items()
+            if tx_queue.keys() & LIMITS
         }
-        ap = {**ap, "categories": {**categories, **sized}} if sized else {**ap, **self.port, **users}
+        ap = {**ap, "categories": {**categories, **sized}} if sized else {**ap, **self.tx_queue, **users}
         tcp = {**settings.get("tcp", {}), **self.tcp}
         return Scenario.from_settings({**settings, "ap": ap, **({"tcp": tcp} if tcp else {})})
 
 
-def _limit_of(port: Table) -> Table:
-    return {key: value for key, value in port.items() if key == "limit_packets"}
+def _limit_of(tx_queue: Table) -> Table:
+    return {key: value for key, value in tx_queue.items() if key == "limit_packets"}
 
 
 @dataclass(frozen=True)
@@ -147,8 +147,8 @@ def _scheme(told: Mapping[str, Any]) -> Contender:
 def _controlled(told: Mapping[str, Any], parameters: Mapping[str, Any] | None = None) -> Contender:
     """Tail drop whose limit a controller moves, from the smallest limit of its paper on."""
     given = parameters or {}
-    port = {"limit_packets": given.get("min_packets", Q_MIN), "limit_controller": {**given, "name": told["name"]}}
-    return Contender(told["name"], f"{told['idea']} Tail drop.", {"name": PLAIN}, port)
+    tx_queue = {"limit_packets": given.get("min_packets", Q_MIN), "limit_controller": {**given, "name": told["name"]}}
+    return Contender(told["name"], f"{told['idea']} Tail drop.", {"name": PLAIN}, tx_queue)
 
 
 def _variant(given: Mapping[str, Any]) -> Contender:
@@ -162,11 +162,11 @@ def _variant(given: Mapping[str, Any]) -> Contender:
 def with_defaults(scenario: Scenario) -> Scenario:
     """The scenario with its buffer as the default of schemes without one, where it would bind every scheme."""
 
-    def freed(port: Table) -> Table:
-        return {DEFAULT_LIMIT if key == "limit_packets" else key: value for key, value in port.items()}
+    def freed(tx_queue: Table) -> Table:
+        return {DEFAULT_LIMIT if key == "limit_packets" else key: value for key, value in tx_queue.items()}
 
     settings = scenario.settings()
     ap = freed(settings.get("ap", {}))
     if "categories" in ap:
-        ap["categories"] = {name: freed(port) for name, port in ap["categories"].items()}
+        ap["categories"] = {name: freed(tx_queue) for name, tx_queue in ap["categories"].items()}
     return Scenario.from_settings({**settings, **({"ap": ap} if ap else {})})

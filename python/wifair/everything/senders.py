@@ -67,7 +67,7 @@ class OnAx(Senders):
         ap: Table = {**settings["ap"], "limit_packets": _BUFFER_PACKETS, "hardware": AX.hardware}
         if "categories" in ap:
             ap["categories"] = {
-                name: {**port, "limit_packets": _BUFFER_PACKETS} for name, port in ap["categories"].items()
+                name: {**tx_queue, "limit_packets": _BUFFER_PACKETS} for name, tx_queue in ap["categories"].items()
             }
         moved = {
             **settings,
@@ -77,7 +77,7 @@ class OnAx(Senders):
             "mac": {"edca": settings.get("mac", {}).get("edca", {})},
             "ap": ap,
             "wire": {**settings["wire"], "rate_mbps": _WIRE_MBPS},
-            "station": {**_linked(settings["station"], highest), "port": {"limit_packets": _BUFFER_PACKETS}},
+            "station": {**_linked(settings["station"], highest), "tx_queue": {"limit_packets": _BUFFER_PACKETS}},
             "flows": [_shrunk(flow, shrunk) for flow in settings["flows"]],
         }
         if "events" in settings:

@@ -103,7 +103,7 @@ def scene(session: Session, named: Mapping[str, PythonScheme]) -> Table:
         "groups": list(groups.values()),
         "phy": plan["bss"]["phy"]["name"],
         "modes": session.modes(),
-        "limit_is_controlled": plan["bss"]["ap"]["port"].get("limit_controller") is not None,
+        "limit_is_controlled": plan["bss"]["ap"]["tx_queue"].get("limit_controller") is not None,
         "schemes": schemes(named),
         "congestion_controls": [listed["name"] for listed in components("congestion_controls")],
         "bounds": {".".join(path): bounds for path, bounds in BOUNDS.items()},
@@ -113,9 +113,9 @@ def scene(session: Session, named: Mapping[str, PythonScheme]) -> Table:
 def values(session: Session) -> Table:
     """The present values of the controls: the plan's, updated by the events so far. Limit, rates, MCSs and open flows are in each picture."""
     plan = session.scenario.plan()
-    scheme: Table = plan["bss"]["ap"]["port"]["scheme"]
+    scheme: Table = plan["bss"]["ap"]["tx_queue"]["scheme"]
     delay_ms = plan["wire"]["one_way_delay_ms"]
-    limit = plan["bss"]["ap"]["port"]["limit_packets"]
+    limit = plan["bss"]["ap"]["tx_queue"]["limit_packets"]
     tcp = {
         flow["group"]: {key: flow["tcp"][key] for key in ("congestion_control", "receiver_window_segments", "ecn")}
         for flow in plan["flows"]

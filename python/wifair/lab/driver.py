@@ -20,7 +20,7 @@ from wifair.live import LONGEST_S, Session
 # The least time between two pictures, and the longest time between two commands.
 PICTURE_S = 1 / 30
 PIECE_S = 0.01
-# The longest simulated time before a picture in which frames and events at the AP's ports are recorded.
+# The longest simulated time before a picture in which frames and events at the AP's transmit queues are recorded.
 LOOK_S = 0.1
 SLOWEST, FASTEST = 1e-3, math.inf
 

@@ -264,7 +264,8 @@ def _head(observed: Observed, links: Links, stations: Mapping[str, Keys]) -> lis
         Table("[wire]", wire),
         Table("[tcp]", {"profile": unknown("today", "the TCP of the hosts")}),
         Table(
-            "[station]", {"port.limit_packets": unknown(HOST_PACKETS, "the queues of the hosts, Linux's txqueuelen")}
+            "[station]",
+            {"tx_queue.limit_packets": unknown(HOST_PACKETS, "the queues of the hosts, Linux's txqueuelen")},
         ),
     ]
     if links.is_modern:

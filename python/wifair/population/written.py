@@ -75,7 +75,7 @@ rate_mbps = {down:g}{_remark(f"down{up_told}")}
 profile = "today"
 
 [station]
-port = {{ limit_packets = {buffer} }}"""
+tx_queue = {{ limit_packets = {buffer} }}"""
 
 
 def _station(drawn: Drawn, station: Station) -> str:

@@ -112,7 +112,7 @@ def document(results: Results, scenario: str, seed: int, at: datetime) -> dict[s
         "raw_values": raw,
         "metadata": {
             "NAME": test,
-            "TITLE": f"wifair {scenario}, {plan['bss']['ap']['port']['scheme']['name']}, seed {seed}",
+            "TITLE": f"wifair {scenario}, {plan['bss']['ap']['tx_queue']['scheme']['name']}, seed {seed}",
             "TIME": _text(at),
             "T0": _text(at),
             "HOST": "wifair",

@@ -48,13 +48,13 @@ def about(scenario: Scenario) -> str:
 def described(scenario: Scenario, source: Path) -> list[Part]:
     """The scenario's main settings, and the text of its file."""
     plan = scenario.plan()
-    port = plan["bss"]["ap"]["port"]
-    limit, run = port.get("limit_packets"), plan["run"]
+    tx_queue = plan["bss"]["ap"]["tx_queue"]
+    limit, run = tx_queue.get("limit_packets"), plan["run"]
     controls = dict.fromkeys(flow["tcp"]["congestion_control"]["name"] for flow in plan["flows"] if "tcp" in flow)
     facts = {
         "stations": f"{len(stations_of(plan))}",
         "flows": f"{len(plan['flows'])}",
-        "scheme": f"`{scheme_name(port['scheme'])}`",
+        "scheme": f"`{scheme_name(tx_queue['scheme'])}`",
         "buffer of the access point": f"{limit} packets" if limit is not None else "the scheme's own limit",
         "congestion control": ", ".join(f"`{name}`" for name in controls) or "–",
         "warm-up": f"{run['warmup_s']:g} s",

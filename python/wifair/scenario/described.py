@@ -55,14 +55,14 @@ def _range(values: Iterable[float]) -> str:
 
 
 def _scheme(plan: Plan) -> str:
-    port = plan["bss"]["ap"]["port"]
-    control = port["limit_controller"]
+    tx_queue = plan["bss"]["ap"]["tx_queue"]
+    control = tx_queue["limit_controller"]
     where = f"of {next(iter(bsss_of(plan)))}" if len(bsss_of(plan)) > 1 else "at the AP"
-    return f"{scheme_name(port['scheme'])} {where}" + (f", limit by {control['name']}" if control else "")
+    return f"{scheme_name(tx_queue['scheme'])} {where}" + (f", limit by {control['name']}" if control else "")
 
 
 def _buffer(plan: Plan) -> str:
-    return f"{plan['bss']['ap']['port']['limit_packets']:,} packets"
+    return f"{plan['bss']['ap']['tx_queue']['limit_packets']:,} packets"
 
 
 def _tcp(plan: Plan) -> str:

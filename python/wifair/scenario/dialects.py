@@ -31,7 +31,7 @@ NS_2: dict[str, Any] = {
     },
     # The queue refuses when length + 1 >= limit: limit - 1 packets wait, and one more is in the MAC.
     "ap": {"limit_counts_in_service": True},
-    "station": {"port": {"limit_counts_in_service": True}},
+    "station": {"tx_queue": {"limit_counts_in_service": True}},
     "tcp": {
         "initial_window_segments": 2,
         "limited_transmit": True,

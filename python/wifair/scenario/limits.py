@@ -1,4 +1,4 @@
-"""The limit of an access point's ports where the user sets none: the scheme's own, or the scenario's default for schemes without one.
+"""The limit of an access point's transmit queues where the user sets none: the scheme's own, or the scenario's default for schemes without one.
 
 `default_limit_packets` is a key of `[ap]` and of its categories that plans do not have. A scenario that is compared under many
 schemes sets it in place of `limit_packets`, which holds under every scheme.
@@ -27,46 +27,46 @@ NODE: Node = {
     "description": "Greatest number of packets in the buffer, 1 to 100000, under schemes without a default limit "
     "(fq-codel has 10,240, mac80211 and air-share 8,192). limit_packets sets it under every scheme.",
 }
-# The limits that a port accepts.
+# The limits that a transmit queue accepts.
 _ALLOWED = range(1, 100_001)
 
 
-def with_default_limits(ports: Mapping[str, Node]) -> dict[str, Node]:
+def with_default_limits(tx_queues: Mapping[str, Node]) -> dict[str, Node]:
     """The keys of `[ap]` with the default limit, in its categories too."""
-    categories = properties(ports["categories"])
+    categories = properties(tx_queues["categories"])
     keyed = {
         name: {"type": "object", "properties": {**properties(node), KEY: NODE}} for name, node in categories.items()
     }
-    return {**ports, "categories": {"type": "object", "properties": keyed}, KEY: NODE}
+    return {**tx_queues, "categories": {"type": "object", "properties": keyed}, KEY: NODE}
 
 
 def limited(ap: Table, schemes: Mapping[str, PythonScheme]) -> Table:
     """The table `[ap]` of a scenario with the limits that its defaults give, and without these keys."""
     ap, default = _parted(ap, "ap")
     categories: dict[str, Table] = ap.get("categories") or {}
-    parted = {name: _parted(port, f"ap.categories.{name}") for name, port in categories.items()}
+    parted = {name: _parted(tx_queue, f"ap.categories.{name}") for name, tx_queue in categories.items()}
     if "limit_packets" not in ap:
-        for port, own_default in parted.values():
-            scheme = port.get("scheme") or ap.get("scheme")
-            if own_default is not None and "limit_packets" not in port and not _moved(port, ap):
-                port["limit_packets"] = own_limit_packets(scheme, schemes) or own_default
+        for tx_queue, own_default in parted.values():
+            scheme = tx_queue.get("scheme") or ap.get("scheme")
+            if own_default is not None and "limit_packets" not in tx_queue and not _moved(tx_queue, ap):
+                tx_queue["limit_packets"] = own_limit_packets(scheme, schemes) or own_default
         if not _moved(ap):
             limit = own_limit_packets(ap.get("scheme"), schemes) or default
             ap = {**ap, "limit_packets": limit} if limit else ap
-    return {**ap, "categories": {name: port for name, (port, _) in parted.items()}} if categories else ap
+    return {**ap, "categories": {name: tx_queue for name, (tx_queue, _) in parted.items()}} if categories else ap
 
 
-def _parted(port: Table, path: str) -> tuple[Table, int | None]:
-    """A port's table without its default limit, and that."""
-    default = port.get(KEY)
+def _parted(tx_queue: Table, path: str) -> tuple[Table, int | None]:
+    """A transmit queue's table without its default limit, and that."""
+    default = tx_queue.get(KEY)
     if default is not None and default not in _ALLOWED:
         raise ScenarioError(f"{path}.{KEY}", f"{default} is not allowed", value=default, allowed="1 to 100000 packets")
-    return {key: value for key, value in port.items() if key != KEY}, default
+    return {key: value for key, value in tx_queue.items() if key != KEY}, default
 
 
-def _moved(*ports: Table) -> bool:
+def _moved(*tx_queues: Table) -> bool:
     """Whether a limit controller moves the limit, which then begins within the controller's bounds."""
-    return any(port.get("limit_controller") for port in ports)
+    return any(tx_queue.get("limit_controller") for tx_queue in tx_queues)
 
 
 def own_limit_packets(scheme: Table | None, schemes: Mapping[str, PythonScheme]) -> int | None:
@@ -81,11 +81,15 @@ def own_limit_packets(scheme: Table | None, schemes: Mapping[str, PythonScheme])
 
 @cache
 def _usual(scheme: str) -> int | None:
-    """The limit that the engine gives a port under a registered scheme; None for a scheme that it rejects."""
-    port = {"scheme": json.loads(scheme)}
+    """The limit that the engine gives a transmit queue under a registered scheme; None for a scheme that it rejects."""
+    tx_queue = {"scheme": json.loads(scheme)}
     flow = {"label": "flow", "station": "station", "direction": "down"}
-    plan = {"schema_version": 1, "bss": {"ap": {"port": port}, "stations": [{"label": "station"}]}, "flows": [flow]}
+    plan = {
+        "schema_version": 1,
+        "bss": {"ap": {"tx_queue": tx_queue}, "stations": [{"label": "station"}]},
+        "flows": [flow],
+    }
     try:
-        return int(json.loads(_native.canonical(json.dumps(plan), {}))["bss"]["ap"]["port"]["limit_packets"])
+        return int(json.loads(_native.canonical(json.dumps(plan), {}))["bss"]["ap"]["tx_queue"]["limit_packets"])
     except _native.PlanError:
         return None

@@ -429,17 +429,20 @@ class _PlanBuilder:
         return [*kept, *({**timed, "flows": {"group": group, **change}} for group in groups)]
 
     def access_point(self, i: int) -> Table:
-        """The AP of a BSS. The keys of its port are directly in `[ap]`, and in the `ap` of the BSS, which holds over that."""
+        """The AP of a BSS. The keys of its transmit queue are directly in `[ap]`, and in the `ap` of the BSS, which holds over that."""
         node = plan_node("bss", "ap")
-        port = properties(properties(node)["port"])
-        other = {key: value for key, value in properties(node).items() if key != "port"}
-        keys = with_default_limits({**port, **other})
+        tx_queue = properties(properties(node)["tx_queue"])
+        other = {key: value for key, value in properties(node).items() if key != "tx_queue"}
+        keys = with_default_limits({**tx_queue, **other})
         table = checked_table(self.scenario.ap, {"type": "object", "properties": keys}, "ap")
         if self.scenario.bss:
             own = checked_table(self.scenario.bss[i].ap, {"type": "object", "properties": keys}, f"bss[{i}].ap")
             table = layered(table, own)
         table = limited(layered(self.dialect.get("ap", {}), table), self.scenario.python_schemes)
-        return {"port": {key: table[key] for key in table if key in port}, **{k: table[k] for k in table if k in other}}
+        return {
+            "tx_queue": {key: table[key] for key in table if key in tx_queue},
+            **{k: table[k] for k in table if k in other},
+        }
 
     def flows(self) -> list[Table]:
         """One labelled entry per flow, and per station in its BSS. The labels are the keys of the random streams."""
@@ -587,7 +590,7 @@ class _PlanBuilder:
         if head == "bss" or not plan_key:
             return join(f"bss[{bss}]", rest) if rest else "bss"
         if head == "ap":
-            rest = rest.removeprefix("port").lstrip(".")
+            rest = rest.removeprefix("tx_queue").lstrip(".")
             own = self.scenario.bss[bss].ap if self.scenario.bss else {}
             return join(f"bss[{bss}].ap" if rest.partition(".")[0] in own else "ap", rest)
         if head == "field":

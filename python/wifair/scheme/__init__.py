@@ -75,8 +75,8 @@ class Scheme:
     """A queue management scheme. Derive from it and write `enqueue`; the other methods are optional.
 
     The parameters of a scheme are the arguments of its constructor: numbers, strings, booleans, lists and dictionaries
-    of these. Every port of every replication gets a separate instance with the same arguments. An instance passed in
-    place of the class only supplies these arguments. The constructor may run more often than there are ports, so it
+    of these. Every transmit queue of every replication gets a separate instance with the same arguments. An instance passed in
+    place of the class only supplies these arguments. The constructor may run more often than there are transmit queues, so it
     must not have effects outside the instance.
 
     A method that is not overridden is never called and costs nothing.
@@ -95,7 +95,7 @@ class Scheme:
     """The time of the first `on_tick`, in nanoseconds since the start of the run; None: not before `Context.tick_at` sets one."""
 
     usual_limit_packets: ClassVar[int | None] = None
-    """The limit of a port under this scheme if the scenario sets none, in packets; None: the scenario's `default_limit_packets`, or 100. A fair queue with a large buffer sets it, as `mac80211` does with 8,192."""
+    """The limit of a transmit queue under this scheme if the scenario sets none, in packets; None: the scenario's `default_limit_packets`, or 100. A fair queue with a large buffer sets it, as `mac80211` does with 8,192."""
 
     # The constructor's arguments.
     _given: tuple[tuple[Any, ...], dict[str, Any]]

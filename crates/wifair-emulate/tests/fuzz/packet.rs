@@ -52,11 +52,11 @@ pub fn check(data: &[u8]) {
 }
 
 fn plan(scheme: &str) -> Plan {
-    let station = |label| format!(r#"{{"label": "{label}", "port": {{"limit_packets": 10}} }}"#);
+    let station = |label| format!(r#"{{"label": "{label}", "tx_queue": {{"limit_packets": 10}} }}"#);
     let stations = ["near", "far"].map(station).join(",");
     Plan::from_json(&format!(
         r#"{{"bss": {{"phy": {{"name": "802.11b"}}, "stations": [{stations}],
-            "ap": {{"port": {{"limit_packets": 10, "scheme": {scheme} }} }} }},
+            "ap": {{"tx_queue": {{"limit_packets": 10, "scheme": {scheme} }} }} }},
             "flows": [{{"label": "a", "station": "near", "direction": "up"}}] }}"#
     ))
     .expect("a plan that is right")

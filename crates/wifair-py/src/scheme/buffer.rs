@@ -9,16 +9,16 @@ use super::call::{MethodCall, misuse, with_call};
 use super::packet::Packet;
 use super::words::{Eviction, Kind, Pick, Pool, Refusal};
 
-/// The packet store of a port, lent to a scheme for a call.
+/// The packet store of a transmit queue, lent to a scheme for a call.
 #[pyclass(module = "wifair.scheme", frozen)]
 pub struct Buffer {
-    pub port: u64,
+    pub tx_queue: u64,
 }
 
 impl Buffer {
     #[inline]
     fn with<R>(&self, act: impl FnOnce(&mut MethodCall) -> PyResult<R>) -> PyResult<R> {
-        with_call(self.port, act)
+        with_call(self.tx_queue, act)
     }
 
     #[inline]

@@ -25,7 +25,7 @@ create_exception!(
 /// Engine-side state of a scheme between calls.
 pub struct SchemeState {
     /// Identifies the scheme; its tokens carry this number.
-    pub port: u64,
+    pub tx_queue: u64,
     pub indexes: Indexes,
     /// How often each slot of the buffer has been vacated by this scheme. Detects handles to packets that have left, even if
     /// the slot holds another packet.
@@ -37,9 +37,9 @@ pub struct SchemeState {
 
 impl SchemeState {
     pub fn new(indexes: Indexes, sees_all_removals: bool, next_tick: Option<Time>) -> SchemeState {
-        static PORTS: AtomicU64 = AtomicU64::new(0);
-        let port = PORTS.fetch_add(1, Ordering::Relaxed);
-        SchemeState { port, indexes, generations: vec![], sees_all_removals, next_tick }
+        static TX_QUEUES: AtomicU64 = AtomicU64::new(0);
+        let tx_queue = TX_QUEUES.fetch_add(1, Ordering::Relaxed);
+        SchemeState { tx_queue, indexes, generations: vec![], sees_all_removals, next_tick }
     }
 
     pub fn generation(&self, slot: SlotId) -> u32 {
@@ -169,9 +169,9 @@ pub fn lend<R>(call: &mut MethodCall, body: impl FnOnce() -> R) -> R {
     LENT.set(call, body)
 }
 
-/// Runs `act` on the call lent to the scheme of `port`; fails if none is lent.
+/// Runs `act` on the call lent to the scheme of `tx_queue`; fails if none is lent.
 #[inline]
-pub fn with_call<R>(port: u64, act: impl FnOnce(&mut MethodCall) -> PyResult<R>) -> PyResult<R> {
+pub fn with_call<R>(tx_queue: u64, act: impl FnOnce(&mut MethodCall) -> PyResult<R>) -> PyResult<R> {
     if !LENT.is_set() {
         return Err(over());
     }
@@ -180,7 +180,7 @@ pub fn with_call<R>(port: u64, act: impl FnOnce(&mut MethodCall) -> PyResult<R>)
     LENT.with(|lent| {
         lent.act(&mut |call| {
             result = Some(match act.take() {
-                Some(act) if call.state.port == port => act(call),
+                Some(act) if call.state.tx_queue == tx_queue => act(call),
                 _ => Err(over()),
             });
         });

@@ -10,31 +10,31 @@ use super::words::Direction;
 /// Time, random numbers, the flow monitor, link rates, and the clock.
 #[pyclass(module = "wifair.scheme", frozen)]
 pub struct Context {
-    port: u64,
+    tx_queue: u64,
     rng: Py<Rng>,
     flows: Py<Flows>,
 }
 
-/// The port's random stream.
+/// The transmit queue's random stream.
 #[pyclass(module = "wifair.scheme", frozen)]
 pub struct Rng {
-    port: u64,
+    tx_queue: u64,
 }
 
 /// The flow monitor.
 #[pyclass(module = "wifair.scheme", frozen)]
 pub struct Flows {
-    port: u64,
+    tx_queue: u64,
 }
 
 #[inline]
-fn with<R>(port: u64, act: impl FnOnce(&mut LentContext) -> PyResult<R>) -> PyResult<R> {
-    with_call(port, |call| act(call.context()?))
+fn with<R>(tx_queue: u64, act: impl FnOnce(&mut LentContext) -> PyResult<R>) -> PyResult<R> {
+    with_call(tx_queue, |call| act(call.context()?))
 }
 
 impl Context {
-    pub fn new(py: Python<'_>, port: u64) -> PyResult<Context> {
-        Ok(Context { port, rng: Py::new(py, Rng { port })?, flows: Py::new(py, Flows { port })? })
+    pub fn new(py: Python<'_>, tx_queue: u64) -> PyResult<Context> {
+        Ok(Context { tx_queue, rng: Py::new(py, Rng { tx_queue })?, flows: Py::new(py, Flows { tx_queue })? })
     }
 }
 
@@ -43,10 +43,10 @@ impl Context {
     /// The current time, in nanoseconds since the start of the run.
     #[getter]
     fn now_ns(&self) -> PyResult<u64> {
-        with(self.port, |at| Ok(at.now.as_ns()))
+        with(self.tx_queue, |at| Ok(at.now.as_ns()))
     }
 
-    /// The port's random stream. Every scheme at this port gets the same stream, so count your draws.
+    /// The transmit queue's random stream. Every scheme at this transmit queue gets the same stream, so count your draws.
     #[getter]
     fn rng(&self, py: Python<'_>) -> Py<Rng> {
         self.rng.clone_ref(py)
@@ -61,12 +61,12 @@ impl Context {
     /// Number of stations.
     #[getter]
     fn stations(&self) -> PyResult<usize> {
-        with(self.port, |at| Ok(at.links.len()))
+        with(self.tx_queue, |at| Ok(at.links.len()))
     }
 
     /// Current data rate towards a station, in Mbit/s.
     fn rate_mbps(&self, station: usize) -> PyResult<f64> {
-        with(self.port, |at| match at.links.get(station) {
+        with(self.tx_queue, |at| match at.links.get(station) {
             Some(link) => Ok(link.rate.as_mbps()),
             None => Err(PyIndexError::new_err(format!("there is no station {station}"))),
         })
@@ -80,7 +80,7 @@ impl Context {
             let names = Ac::ALL.map(|ac| format!("{:?}", ac.name())).join(", ");
             return Err(PyValueError::new_err(format!("category is {category:?}; allowed are {names}")));
         };
-        with(self.port, |at| match at.links.get(station) {
+        with(self.tx_queue, |at| match at.links.get(station) {
             Some(link) => Ok(link.queue_bytes(ac)),
             None => Err(PyIndexError::new_err(format!("there is no station {station}"))),
         })
@@ -88,7 +88,7 @@ impl Context {
 
     /// Schedules `on_tick` for that time, in nanoseconds since the start of the run. Replaces any earlier request.
     fn tick_at(&self, at_ns: u64) -> PyResult<()> {
-        with_call(self.port, |call| {
+        with_call(self.tx_queue, |call| {
             let now = call.context()?.now;
             if at_ns <= now.as_ns() {
                 return Err(misuse(&format!(
@@ -109,17 +109,17 @@ impl Rng {
         if n == 0 {
             return Err(PyValueError::new_err("there is no number below 0"));
         }
-        with(self.port, |at| Ok(at.rng.below(n)))
+        with(self.tx_queue, |at| Ok(at.rng.below(n)))
     }
 
     /// Uniform in [0, 1) with a resolution of 53 bits; one draw.
     fn unit(&self) -> PyResult<f64> {
-        with(self.port, |at| Ok(at.rng.unit()))
+        with(self.tx_queue, |at| Ok(at.rng.unit()))
     }
 
     /// True with probability p; one draw, whatever p is.
     fn chance(&self, p: f64) -> PyResult<bool> {
-        with(self.port, |at| Ok(at.rng.chance(p)))
+        with(self.tx_queue, |at| Ok(at.rng.chance(p)))
     }
 }
 
@@ -128,18 +128,18 @@ impl Flows {
     /// Number of active uplink flows.
     #[getter]
     fn up(&self) -> PyResult<u32> {
-        with(self.port, |at| Ok(at.flows.up()))
+        with(self.tx_queue, |at| Ok(at.flows.up()))
     }
 
     /// Number of active downlink flows.
     #[getter]
     fn down(&self) -> PyResult<u32> {
-        with(self.port, |at| Ok(at.flows.down()))
+        with(self.tx_queue, |at| Ok(at.flows.down()))
     }
 
     /// Whether a flow has carried payload in that direction.
     fn carries(&self, flow: u32, direction: Direction) -> PyResult<bool> {
-        with(self.port, |at| {
+        with(self.tx_queue, |at| {
             let flow = FlowId(flow);
             Ok(flow.index() < at.flows.id_bound() && at.flows.carries(flow, direction.into()))
         })

@@ -13,16 +13,16 @@ use super::words::Kind;
 #[pyclass(module = "wifair.scheme", frozen, eq, hash)]
 #[derive(Clone, Copy)]
 pub struct Packet {
-    port: u64,
+    tx_queue: u64,
     call: u64,
     /// Its slot, and the slot's generation when the handle was created; `None` for an arrival.
     queued: Option<(SlotId, u32)>,
 }
 
-/// Two handles are equal if they refer to the same packet of the same port, whichever call created them.
+/// Two handles are equal if they refer to the same packet of the same transmit queue, whichever call created them.
 impl PartialEq for Packet {
     fn eq(&self, other: &Packet) -> bool {
-        self.port == other.port
+        self.tx_queue == other.tx_queue
             && self.queued == other.queued
             && (self.queued.is_some() || self.call == other.call)
     }
@@ -30,7 +30,7 @@ impl PartialEq for Packet {
 
 impl Hash for Packet {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.port.hash(state);
+        self.tx_queue.hash(state);
         self.queued.map(|(slot, generation)| (slot.index(), generation)).hash(state);
     }
 }
@@ -38,14 +38,14 @@ impl Hash for Packet {
 impl Packet {
     /// The arrival of a call.
     pub fn arriving(call: &MethodCall) -> Packet {
-        Packet { port: call.state.port, call: call.number, queued: None }
+        Packet { tx_queue: call.state.tx_queue, call: call.number, queued: None }
     }
 
     /// A queued packet.
     #[inline]
     pub fn queued(call: &MethodCall, slot: SlotId) -> Packet {
         let queued = Some((slot, call.state.generation(slot)));
-        Packet { port: call.state.port, call: call.number, queued }
+        Packet { tx_queue: call.state.tx_queue, call: call.number, queued }
     }
 
     /// Its slot in the buffer, if it is queued.
@@ -53,7 +53,9 @@ impl Packet {
     pub fn slot(&self, call: &MethodCall) -> PyResult<SlotId> {
         match self.queued {
             None => Err(misuse("this is the arrival, and here goes a packet that is queued")),
-            Some(_) if self.port != call.state.port => Err(misuse("this packet is another port's")),
+            Some(_) if self.tx_queue != call.state.tx_queue => {
+                Err(misuse("this packet is another transmit queue's"))
+            }
             Some((slot, generation)) if generation != call.state.generation(slot) => {
                 Err(misuse("this packet has left the buffer"))
             }
@@ -80,7 +82,7 @@ impl Packet {
         &self,
         read: impl FnOnce(&wifair_core::Packet, FlowId, StationId, wifair_core::Class) -> R,
     ) -> PyResult<R> {
-        with_call(self.port, |call| {
+        with_call(self.tx_queue, |call| {
             if self.queued.is_some() {
                 let slot = self.slot(call)?;
                 let buffer = &*call.buffer;
@@ -181,6 +183,6 @@ impl Packet {
     /// When it was admitted, in nanoseconds since the start of the run. For queued packets only.
     #[getter]
     fn enqueued_at_ns(&self) -> PyResult<u64> {
-        with_call(self.port, |call| Ok(call.buffer[self.slot(call)?].enqueued_at.as_ns()))
+        with_call(self.tx_queue, |call| Ok(call.buffer[self.slot(call)?].enqueued_at.as_ns()))
     }
 }

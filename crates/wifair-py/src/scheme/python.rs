@@ -79,8 +79,8 @@ impl PythonScheme {
         Ok(PythonScheme {
             shortcuts,
             decides_on: classes(&made.decides_on),
-            buffer: Py::new(py, Buffer { port: state.port })?,
-            context: Py::new(py, Context::new(py, state.port)?)?,
+            buffer: Py::new(py, Buffer { tx_queue: state.tx_queue })?,
+            context: Py::new(py, Context::new(py, state.tx_queue)?)?,
             state,
             idle_since: None,
             made,
@@ -151,7 +151,7 @@ impl Scheme for PythonScheme {
     }
 
     fn enqueue(&mut self, arrival: Arrival, buffer: &mut wifair_queue::Buffer, cx: &mut Cx) -> Placed {
-        // A port may also ask for decisions that are always the same.
+        // A transmit queue may also ask for decisions that are always the same.
         match buffer.is_full() {
             false if self.shortcuts.append => return buffer.append(arrival),
             true if self.shortcuts.tail_drop => return buffer.refuse(arrival, Refusal::TailDrop),

@@ -78,7 +78,7 @@ words! {
         Oldest,
         /// The one nearest to the tail.
         Newest,
-        /// Any, with equal probability: one draw from the port's stream, none while the pool is empty.
+        /// Any, with equal probability: one draw from the transmit queue's stream, none while the pool is empty.
         Random,
     }
 }

@@ -205,7 +205,7 @@ impl Flows {
     }
 
     /// Returns the next forgotten flow that has not been collected, with its 5-tuple as in uplink packets. The caller retires
-    /// it at every port ([`TxQueue::retire`](crate::TxQueue::retire)); from now on its id may be reused.
+    /// it at every transmit queue ([`TxQueue::retire`](crate::TxQueue::retire)); from now on its id may be reused.
     pub fn pop_forgotten(&mut self) -> Option<(FlowId, FiveTuple)> {
         let flow = self.forgotten.pop_front()?;
         self.free.push(flow);

@@ -22,7 +22,7 @@
 //! - `ack_filter`: not in the kernel; see `fq-codel`.
 //!
 //! Deviations. Under EDCA each category of the AP has a transmit queue with a separate limit and separate hashed queues. The
-//! kernel shares limits and queues among all categories, as `mac.edca.share_port` does. Turns and airtime are always per
+//! kernel shares limits and queues among all categories, as `mac.edca.share_tx_queue` does. Turns and airtime are always per
 //! category. A station's uplink frames are charged as the AP receives them, without transmissions that it did not receive.
 //! `limit_bytes` counts IP bytes, the kernel memory. As in `fq-codel`, overflow drops happen before the arrival is enqueued,
 //! and only pure ACKs trigger the ACK filter. Block Ack Requests are not charged. Airtime queue limits are part of what lies

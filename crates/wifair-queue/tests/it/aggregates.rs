@@ -22,7 +22,7 @@ fn is_upload(connection: u32) -> bool {
 }
 
 struct Ap {
-    port: TxQueue,
+    tx_queue: TxQueue,
     flows: Flows,
     links: [Link; STATIONS as usize],
     now: Time,
@@ -34,7 +34,7 @@ impl Ap {
         let scheme: SchemeSpec = serde_json::from_value(serde_json::json!({ "name": name })).unwrap();
         let spec = TxQueueSpec { limit_packets: 10_000, scheme, ..TxQueueSpec::default() };
         Ap {
-            port: TxQueue::new(&spec, 7, "ap"),
+            tx_queue: TxQueue::new(&spec, 7, "ap"),
             flows: Flows::new(&FlowsSpec::default()),
             links: [Link::new(Rate::from_mbps(54.0)); STATIONS as usize],
             now: Time::from_ms(1),
@@ -47,20 +47,22 @@ impl Ap {
         self.now += Time::from_ns(10 * u64::from(self.serial % 2));
         self.serial += 1;
         let number = 1 + 1460 * self.serial;
-        let Ap { flows, port, now, links, serial } = self;
+        let Ap { flows, tx_queue, now, links, serial } = self;
         if is_upload(connection) {
-            flows.observe(&upward(data(connection, number)), Direction::Up, *now, |flow| port.holds(flow));
+            flows
+                .observe(&upward(data(connection, number)), Direction::Up, *now, |flow| tx_queue.holds(flow));
         }
         let packet = if is_upload(connection) { ack(connection, number) } else { data(connection, number) };
         let packet = Packet { window_bytes: *serial, ..packet };
-        let flow = flows.observe(&packet, Direction::Down, *now, |flow| port.holds(flow));
-        port.enqueue(Ac::BestEffort, &packet, flow, station_of(connection), *now, || View { flows, links });
+        let flow = flows.observe(&packet, Direction::Down, *now, |flow| tx_queue.holds(flow));
+        tx_queue
+            .enqueue(Ac::BestEffort, &packet, flow, station_of(connection), *now, || View { flows, links });
     }
 
     /// The next packet under a grant, which is delivered without any airtime.
     fn take(&mut self, grant: &Grant) -> Option<Packet> {
         let view = View { flows: &self.flows, links: &self.links };
-        let taken = self.port.dequeue(grant, self.now, || view).map(DequeuedPacket::from)?;
+        let taken = self.tx_queue.dequeue(grant, self.now, || view).map(DequeuedPacket::from)?;
         let exchange = || Exchange {
             outcome: Outcome::Delivered,
             packets: std::slice::from_ref(&taken.packet),
@@ -73,7 +75,7 @@ impl Ap {
             overhead: Time::ZERO,
             service: Time::from_us(100),
         };
-        self.port.complete(&taken, Outcome::Delivered, self.now, || view, exchange);
+        self.tx_queue.complete(&taken, Outcome::Delivered, self.now, || view, exchange);
         Some(taken.packet)
     }
 
@@ -115,7 +117,7 @@ proptest! {
             }
         }
         let of_packet: Vec<(u32, StationId)> = one_by_one
-            .port
+            .tx_queue
             .packets()
             .map(|packet| (packet.window_bytes, station_of(connection(packet))))
             .collect();
@@ -156,16 +158,16 @@ proptest! {
         let limit = StationLimit { pending: &pending, below: Time::MAX };
         let grant = Grant { gathers: true, station_limit: Some(limit), ..Grant::ANY };
         let is_full = |number: &u32, ap: &Ap| {
-            let of = ap.port.packets().find(|packet| packet.window_bytes == *number).map(connection);
+            let of = ap.tx_queue.packets().find(|packet| packet.window_bytes == *number).map(connection);
             of.is_some_and(|connection| station_of(connection) == StationId(full))
         };
-        let first: Vec<u32> = limited.port.packets().map(|packet| packet.window_bytes).collect();
+        let first: Vec<u32> = limited.tx_queue.packets().map(|packet| packet.window_bytes).collect();
         let closed: Vec<u32> = first.into_iter().filter(|number| is_full(number, &limited)).collect();
         let mut order = all.take_all(&Grant::ANY, usize::MAX);
         order.retain(|number| !closed.contains(number));
         let got = limited.take_all(&grant, usize::MAX);
         prop_assert_eq!(got, order);
-        prop_assert_eq!(limited.port.len(), closed.len());
+        prop_assert_eq!(limited.tx_queue.len(), closed.len());
     }
 }
 
@@ -175,9 +177,9 @@ fn a_packet_that_does_not_fit_ends_the_aggregate() {
     for name in names() {
         let mut ap = Ap::new(name);
         [1, 0, 2, 0, 1].into_iter().for_each(|connection| ap.offer(connection));
-        let before = ap.port.len();
+        let before = ap.tx_queue.len();
         assert_eq!(ap.take(&Grant { max_bytes: 1_000, ..gathering(0) }), None, "{name}");
-        assert_eq!(ap.port.len(), before, "{name}");
+        assert_eq!(ap.tx_queue.len(), before, "{name}");
     }
 }
 
@@ -189,7 +191,7 @@ fn what_a_queue_sends_before_its_turn_counts_in_its_turns() {
     let mut got = [0u64; 24];
     for _ in 0..3_000 {
         for flow in flows {
-            while ap.port.packets().filter(|packet| connection(packet) == flow).count() < 40 {
+            while ap.tx_queue.packets().filter(|packet| connection(packet) == flow).count() < 40 {
                 ap.offer(flow);
             }
         }
@@ -219,7 +221,7 @@ fn under_dqm_an_aggregate_has_both_queues_packets() {
     let mut apart = numbers.clone();
     apart.sort_by_key(|number| ![3, 6, 7].contains(number));
     assert!(numbers == apart || numbers.iter().rev().eq(apart.iter().rev()), "{numbers:?}");
-    assert_eq!(ap.port.len(), 2);
+    assert_eq!(ap.tx_queue.len(), 2);
 }
 
 #[test]
@@ -242,17 +244,17 @@ fn the_station_to_send_to_is_one_that_has_something() {
     let mut ap = Ap::new("mac80211");
     let choose = |ap: &mut Ap, grant: &Grant, pending: &[u16]| {
         let view = View { flows: &ap.flows, links: &ap.links };
-        ap.port.choose_station(grant, &|station| pending.contains(&station.0), ap.now, view)
+        ap.tx_queue.choose_station(grant, &|station| pending.contains(&station.0), ap.now, view)
     };
-    assert!(ap.port.arbitrates());
+    assert!(ap.tx_queue.arbitrates());
     assert_eq!(choose(&mut ap, &Grant::ANY, &[]), None);
     ap.offer(4); // a download of station 1
     assert_eq!(choose(&mut ap, &Grant::ANY, &[]), Some(StationId(1)));
     assert_eq!(choose(&mut ap, &gathering(2), &[]), None);
     ap.take(&gathering(1)).unwrap();
     assert_eq!(choose(&mut ap, &Grant::ANY, &[]), None);
-    let Ap { port, flows, links, now, .. } = &mut ap;
-    port.hold_pending(StationId(2), Grant::ANY.ac, *now, View { flows, links });
+    let Ap { tx_queue, flows, links, now, .. } = &mut ap;
+    tx_queue.hold_pending(StationId(2), Grant::ANY.ac, *now, View { flows, links });
     assert_eq!(choose(&mut ap, &Grant::ANY, &[2]), Some(StationId(2)));
 }
 

@@ -160,8 +160,8 @@ fn signalled(signal: &serde_json::Value, packet: Packet) -> Option<Packet> {
 
 fn run(spec: &serde_json::Value, limit: u32, steps: Vec<(u8, u16)>) -> Result<(), TestCaseError> {
     let scheme = serde_json::from_value(spec.clone()).unwrap();
-    let spec_of_port = TxQueueSpec { limit_packets: limit, scheme, ..TxQueueSpec::default() };
-    let mut port = TxQueue::new(&spec_of_port, 7, "ap");
+    let spec_of_tx_queue = TxQueueSpec { limit_packets: limit, scheme, ..TxQueueSpec::default() };
+    let mut tx_queue = TxQueue::new(&spec_of_tx_queue, 7, "ap");
     let mut rng = Rng::stream(7, "ap", "scheme");
     let flows = Flows::new(&FlowsSpec::default());
     let view = View { flows: &flows, links: &[] };
@@ -176,8 +176,8 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<(u8, u16)>) -> Result<()
 
     for (what, us) in steps {
         now += Time::from_us(u64::from(us));
-        while let Some(at) = port.next_tick().filter(|at| *at <= now) {
-            port.tick(at, view);
+        while let Some(at) = tx_queue.next_tick().filter(|at| *at <= now) {
+            tx_queue.tick(at, view);
             if spec["name"] == "pie" {
                 pie.calculate_drop_prob(spec);
                 continue;
@@ -193,7 +193,7 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<(u8, u16)>) -> Result<()
             1 => data(2, now.as_ns() as u32),
             2 => ack(3, now.as_ns() as u32),
             _ => {
-                let got = port
+                let got = tx_queue
                     .dequeue(&Grant::ANY, now, || view)
                     .map(DequeuedPacket::from)
                     .map(|departure| departure.packet);
@@ -236,13 +236,13 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<(u8, u16)>) -> Result<()
         refused += u64::from(enters.is_none() && !full);
         queue.extend(enters);
         arrived.extend(enters.map(|_| now));
-        port.enqueue(Ac::BestEffort, &packet, FlowId(0), StationId(0), now, || view);
-        prop_assert!(port.len() <= limit as usize, "the limit is kept");
-        let buffer = port.buffer();
+        tx_queue.enqueue(Ac::BestEffort, &packet, FlowId(0), StationId(0), now, || view);
+        prop_assert!(tx_queue.len() <= limit as usize, "the limit is kept");
+        let buffer = tx_queue.buffer();
         let slots = std::iter::successors(buffer.head(), |&slot| buffer.after(slot));
         prop_assert_eq!(&slots.map(|slot| buffer[slot].packet).collect::<Vec<_>>(), &queue);
     }
-    let classes = port.snapshot(now).classes;
+    let classes = tx_queue.snapshot(now).classes;
     prop_assert_eq!(classes.iter().map(|ledger| ledger.aqm_refused.packets).sum::<u64>(), refused);
     prop_assert_eq!(classes.iter().map(|ledger| ledger.ce_marked.packets).sum::<u64>(), marked);
     prop_assert_eq!(classes.iter().map(|ledger| ledger.ece_marked.packets).sum::<u64>(), echoed);
@@ -309,12 +309,12 @@ proptest! {
 #[test]
 fn the_steps_of_pie_by_hand() {
     let scheme = serde_json::from_str(r#"{"name": "pie"}"#).unwrap();
-    let mut port = TxQueue::new(&TxQueueSpec { scheme, ..TxQueueSpec::default() }, 1, "ap");
+    let mut tx_queue = TxQueue::new(&TxQueueSpec { scheme, ..TxQueueSpec::default() }, 1, "ap");
     let flows = Flows::new(&FlowsSpec::default());
     let view = View { flows: &flows, links: &[] };
-    let probability = |port: &TxQueue| {
+    let probability = |tx_queue: &TxQueue| {
         let mut found = f64::NAN;
-        port.gauges(&mut |name, value| {
+        tx_queue.gauges(&mut |name, value| {
             if name == "mark_probability" {
                 found = value;
             }
@@ -322,32 +322,40 @@ fn the_steps_of_pie_by_hand() {
         found
     };
     // Step 1, at 15 ms, with a delay of 0: 0.125 * -0.015 < 0, so the probability stays 0.
-    let step = |port: &mut TxQueue, n: u64| {
-        assert_eq!(port.next_tick(), Some(Time::from_ms(15 * n)));
-        port.tick(Time::from_ms(15 * n), view);
-        probability(port)
+    let step = |tx_queue: &mut TxQueue, n: u64| {
+        assert_eq!(tx_queue.next_tick(), Some(Time::from_ms(15 * n)));
+        tx_queue.tick(Time::from_ms(15 * n), view);
+        probability(tx_queue)
     };
-    assert_eq!(step(&mut port, 1), 0.0);
+    assert_eq!(step(&mut tx_queue, 1), 0.0);
     for number in 0..2 {
-        port.enqueue(Ac::BestEffort, &data(1, number), FlowId(0), StationId(0), Time::from_ms(15), || view);
+        tx_queue.enqueue(
+            Ac::BestEffort,
+            &data(1, number),
+            FlowId(0),
+            StationId(0),
+            Time::from_ms(15),
+            || view,
+        );
     }
-    assert_eq!(step(&mut port, 2), 0.0);
-    let departure = port
+    assert_eq!(step(&mut tx_queue, 2), 0.0);
+    let departure = tx_queue
         .dequeue(&Grant::ANY, Time::from_ms(45) - Time::from_us(1), || view)
         .map(DequeuedPacket::from)
         .unwrap();
     let delay = (Time::from_ms(45) - Time::from_us(1) - departure.enqueued_at).as_secs_f64();
     let third = (0.125 * (delay - 0.015) + 1.25 * delay) / 2048.0;
-    assert!((step(&mut port, 3) - third).abs() < 1e-15);
+    assert!((step(&mut tx_queue, 3) - third).abs() < 1e-15);
     // 1.9e-5: steps are divided by 128 there. No trend any more.
     assert!((1.8e-5..2e-5).contains(&third));
     let fourth = third + 0.125 * (delay - 0.015) / 128.0;
-    assert!((step(&mut port, 4) - fourth).abs() < 1e-15);
+    assert!((step(&mut tx_queue, 4) - fourth).abs() < 1e-15);
     let fifth = fourth + 0.125 * (delay - 0.015) / 128.0;
-    assert!((step(&mut port, 5) - fifth).abs() < 1e-15);
+    assert!((step(&mut tx_queue, 5) - fifth).abs() < 1e-15);
     // The last packet leaves: the delay is nothing, and the trend is down.
-    let _departure = port.dequeue(&Grant::ANY, Time::from_ms(80), || view).map(DequeuedPacket::from).unwrap();
-    assert_eq!(step(&mut port, 6), 0.0);
+    let _departure =
+        tx_queue.dequeue(&Grant::ANY, Time::from_ms(80), || view).map(DequeuedPacket::from).unwrap();
+    assert_eq!(step(&mut tx_queue, 6), 0.0);
 }
 
 /// RFC 8033, 4.1: nothing is signalled while the delay was *below* half the target at the last step.
@@ -361,23 +369,24 @@ fn pie_acts_from_half_the_target_on() {
             scheme: serde_json::from_str(json).unwrap(),
             ..TxQueueSpec::default()
         };
-        let mut port = TxQueue::new(&spec, 1, "ap");
+        let mut tx_queue = TxQueue::new(&spec, 1, "ap");
         let flows = Flows::new(&FlowsSpec::default());
         let view = View { flows: &flows, links: &[] };
         // One step with a delay of 300 s makes the probability 0.15, and the one after takes little away.
         let long = Time::from_s(300);
         for (number, at) in [Time::ZERO, long, long].into_iter().enumerate() {
-            port.enqueue(Ac::BestEffort, &data(1, number as u32), FlowId(0), StationId(0), at, || view);
+            tx_queue.enqueue(Ac::BestEffort, &data(1, number as u32), FlowId(0), StationId(0), at, || view);
         }
         let now = long + before_last_step;
         for at in [long, now] {
-            let _departure = port.dequeue(&Grant::ANY, at, || view).map(DequeuedPacket::from).unwrap();
-            port.tick(at, view);
+            let _departure = tx_queue.dequeue(&Grant::ANY, at, || view).map(DequeuedPacket::from).unwrap();
+            tx_queue.tick(at, view);
         }
         for number in 0..200 {
-            port.enqueue(Ac::BestEffort, &data(1, number), FlowId(0), StationId(0), now, || view);
+            tx_queue.enqueue(Ac::BestEffort, &data(1, number), FlowId(0), StationId(0), now, || view);
         }
-        let refused: u64 = port.snapshot(now).classes.iter().map(|ledger| ledger.aqm_refused.packets).sum();
+        let refused: u64 =
+            tx_queue.snapshot(now).classes.iter().map(|ledger| ledger.aqm_refused.packets).sum();
         assert_eq!(refused > 0, acts, "{refused} refused after {before_last_step}");
     }
 }

@@ -1,4 +1,4 @@
-//! One port for several access categories.
+//! One transmit queue for several access categories.
 
 use crate::common;
 
@@ -18,8 +18,8 @@ fn spec(name: &str, limit_packets: u32) -> TxQueueSpec {
 }
 
 /// What is queued, from head to tail.
-fn queued(port: &TxQueue) -> Vec<(Ac, Packet)> {
-    let buffer = port.buffer();
+fn queued(tx_queue: &TxQueue) -> Vec<(Ac, Packet)> {
+    let buffer = tx_queue.buffer();
     let slots = std::iter::successors(buffer.head(), |&slot| buffer.after(slot));
     slots.map(|slot| (buffer[slot].ac, buffer[slot].packet)).collect()
 }
@@ -60,7 +60,7 @@ proptest! {
     ) {
         let sharing = sharing();
         let name = *which.get::<&str>(&sharing);
-        let mut port = TxQueue::for_categories(&spec(name, limit), 7, "ap");
+        let mut tx_queue = TxQueue::for_categories(&spec(name, limit), 7, "ap");
         let flows = Flows::new(&FlowsSpec::default());
         let view = View { flows: &flows, links: &[] };
         let mut seq = 0;
@@ -69,12 +69,12 @@ proptest! {
             if comes {
                 seq += 1;
                 let packet = if is_ack { ack(flow, seq) } else { data(flow, seq) };
-                port.enqueue(ac, &packet, FlowId(flow), StationId(0), now, || view);
-                prop_assert!(port.len() <= limit as usize);
+                tx_queue.enqueue(ac, &packet, FlowId(flow), StationId(0), now, || view);
+                prop_assert!(tx_queue.len() <= limit as usize);
                 continue;
             }
-            let before = queued(&port);
-            let departure = port.dequeue(&Grant { ac, ..Grant::ANY }, now, || view).map(DequeuedPacket::from);
+            let before = queued(&tx_queue);
+            let departure = tx_queue.dequeue(&Grant { ac, ..Grant::ANY }, now, || view).map(DequeuedPacket::from);
             let by_turns = ["mac80211", "air-share"].contains(&name);
             let gone = |packet: &Packet| !by_turns || departure.as_ref().is_some_and(|d| d.packet == *packet);
             let expected = before.iter().position(|(other, packet)| *other == ac && gone(packet));
@@ -83,7 +83,7 @@ proptest! {
             let mut left = before;
             if let (Some(departure), Some(place)) = (&departure, expected) {
                 left.remove(place);
-                port.complete(departure, Outcome::Delivered, now, || view, || Exchange {
+                tx_queue.complete(departure, Outcome::Delivered, now, || view, || Exchange {
                     outcome: Outcome::Delivered,
                     packets: std::slice::from_ref(&departure.packet),
                     flow: departure.flow,
@@ -96,7 +96,7 @@ proptest! {
                     service: Time::from_us(1),
                 });
             }
-            prop_assert_eq!(queued(&port), left);
+            prop_assert_eq!(queued(&tx_queue), left);
         }
     }
 }
@@ -125,22 +125,23 @@ impl Scheme for InTheMiddle {
 /// A packet that takes the place of another category's has its place in its own category's order too.
 #[test]
 fn a_place_may_change_its_category() {
-    let port =
+    let tx_queue =
         || TxQueue::for_categories_with_scheme(&TxQueueSpec::default(), Box::new(InTheMiddle), 1, "ap");
     let flows = Flows::new(&FlowsSpec::default());
     let view = View { flows: &flows, links: &[] };
     for first in CATEGORIES {
         for second in CATEGORIES {
-            let mut port = port();
+            let mut tx_queue = tx_queue();
             let come = [(Ac::Voice, 1), (Ac::Video, 2), (Ac::Voice, 3), (first, 4), (second, 5)];
             for (ac, seq) in come {
-                port.enqueue(ac, &data(0, seq), FlowId(0), StationId(0), Time::ZERO, || view);
+                tx_queue.enqueue(ac, &data(0, seq), FlowId(0), StationId(0), Time::ZERO, || view);
             }
             let mut expected = vec![(Ac::Voice, 1), (second, 5), (Ac::Voice, 3)];
-            assert_eq!(queued(&port).iter().map(|(ac, p)| (*ac, p.seq)).collect::<Vec<_>>(), expected);
+            assert_eq!(queued(&tx_queue).iter().map(|(ac, p)| (*ac, p.seq)).collect::<Vec<_>>(), expected);
             for ac in CATEGORIES {
-                while let Some(departure) =
-                    port.dequeue(&Grant { ac, ..Grant::ANY }, Time::ZERO, || view).map(DequeuedPacket::from)
+                while let Some(departure) = tx_queue
+                    .dequeue(&Grant { ac, ..Grant::ANY }, Time::ZERO, || view)
+                    .map(DequeuedPacket::from)
                 {
                     let place = expected.iter().position(|(other, _)| *other == ac).unwrap();
                     assert_eq!(departure.packet.seq, expected.remove(place).1);
@@ -162,20 +163,21 @@ fn an_ack_may_make_one_of_another_category_redundant() {
     let view = View { flows: &flows, links: &links };
     for first in CATEGORIES {
         for second in CATEGORIES {
-            let mut port = TxQueue::for_categories(&spec, 1, "ap");
+            let mut tx_queue = TxQueue::for_categories(&spec, 1, "ap");
             for (ac, number) in [(first, 1), (first, 1_461), (second, 2_921)] {
-                port.enqueue(ac, &ack(0, number), FlowId(0), StationId(0), Time::ZERO, || view);
+                tx_queue.enqueue(ac, &ack(0, number), FlowId(0), StationId(0), Time::ZERO, || view);
             }
             for (ac, number) in [(first, 1_461), (second, 2_921)] {
-                let departure =
-                    port.dequeue(&Grant { ac, ..Grant::ANY }, Time::ZERO, || view).map(DequeuedPacket::from);
+                let departure = tx_queue
+                    .dequeue(&Grant { ac, ..Grant::ANY }, Time::ZERO, || view)
+                    .map(DequeuedPacket::from);
                 assert_eq!(
                     departure.map(|departure| departure.packet.ack),
                     Some(number),
                     "{first:?}, {second:?}"
                 );
             }
-            assert!(port.is_empty());
+            assert!(tx_queue.is_empty());
         }
     }
 }

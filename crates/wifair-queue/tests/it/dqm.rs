@@ -222,16 +222,16 @@ fn station(packet: &Packet) -> StationId {
     StationId((packet.tuple.destination & 3) as u16)
 }
 
-fn gauge(port: &TxQueue, name: &str) -> Option<f64> {
+fn gauge(tx_queue: &TxQueue, name: &str) -> Option<f64> {
     let mut found = None;
-    port.gauges(&mut |gauge, value| found = found.or((gauge == name).then_some(value)));
+    tx_queue.gauges(&mut |gauge, value| found = found.or((gauge == name).then_some(value)));
     found
 }
 
 fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), TestCaseError> {
     let scheme = serde_json::from_value(spec.clone()).unwrap();
-    let spec_of_port = TxQueueSpec { limit_packets: limit, scheme, ..TxQueueSpec::default() };
-    let mut port = TxQueue::new(&spec_of_port, 7, "ap");
+    let spec_of_tx_queue = TxQueueSpec { limit_packets: limit, scheme, ..TxQueueSpec::default() };
+    let mut tx_queue = TxQueue::new(&spec_of_tx_queue, 7, "ap");
     let links = RATES_KBPS.map(|kbps| Link::new(Rate::from_kbps(kbps)));
     let mut flows = Flows::new(&FlowsSpec::default());
     let mut naive = Naive {
@@ -257,8 +257,8 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), Tes
         if let Step::Wait { us } = step {
             now += Time::from_us(us);
         }
-        while let Some(at) = port.next_tick().filter(|at| *at <= now) {
-            port.tick(at, View { flows: &flows, links: &links });
+        while let Some(at) = tx_queue.next_tick().filter(|at| *at <= now) {
+            tx_queue.tick(at, View { flows: &flows, links: &links });
             naive.tick();
         }
         let tag = |packet: Packet| Packet { window_bytes: serial, ..packet };
@@ -274,7 +274,7 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), Tes
             Step::Syn { connection } => Some(tag(syn(connection))),
             Step::Received { connection, data: with_data, channel_us } => {
                 let packet = upward(if with_data { data(connection, 1) } else { ack(connection, 1) });
-                let flow = flows.observe(&packet, Direction::Up, now, |flow| port.holds(flow));
+                let flow = flows.observe(&packet, Direction::Up, now, |flow| tx_queue.holds(flow));
                 let reception = Reception {
                     packet: &packet,
                     flow,
@@ -283,14 +283,14 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), Tes
                     airtime: Time::from_us(channel_us - 300),
                     overhead: Time::from_us(300),
                 };
-                port.receive(&reception, now, View { flows: &flows, links: &links });
+                tx_queue.receive(&reception, now, View { flows: &flows, links: &links });
                 naive.now(ms, [flows.up().into(), flows.down().into()]);
                 naive.t[usize::from(!with_data)] += channel_us as f64;
                 None
             }
             Step::Take => {
-                let queued = port.len();
-                let got = port
+                let queued = tx_queue.len();
+                let got = tx_queue
                     .dequeue(&Grant::ANY, now, || View { flows: &flows, links: &links })
                     .map(DequeuedPacket::from);
                 if spec["empty_turn"] == "other" {
@@ -309,7 +309,7 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), Tes
                 if let Some(departure) = in_service.pop() {
                     let packet = departure.packet;
                     let service = channel_us + frozen_us;
-                    finish(&mut port, &departure, [channel_us, service], now, &flows, &links);
+                    finish(&mut tx_queue, &departure, [channel_us, service], now, &flows, &links);
                     naive.sample(service as f64 * 1e-3, channel_us as f64 * 1e-3);
                     if packet.class() != Class::Other {
                         naive.now(ms, [flows.up().into(), flows.down().into()]);
@@ -321,25 +321,25 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), Tes
             Step::Wait { .. } => None,
         };
         if let Some(packet) = arrival {
-            let flow = flows.observe(&packet, Direction::Down, now, |flow| port.holds(flow));
+            let flow = flows.observe(&packet, Direction::Down, now, |flow| tx_queue.holds(flow));
             // The scheme looks at its windows only when it is about to mark or serve.
-            if port.len() < limit as usize && naive.rng.clone().unit() < naive.q_prob {
+            if tx_queue.len() < limit as usize && naive.rng.clone().unit() < naive.q_prob {
                 naive.now(ms, [flows.up().into(), flows.down().into()]);
             }
-            port.enqueue(Ac::BestEffort, &packet, flow, station(&packet), now, || View {
+            tx_queue.enqueue(Ac::BestEffort, &packet, flow, station(&packet), now, || View {
                 flows: &flows,
                 links: &links,
             });
             naive.enqueue(packet);
         }
 
-        let next = port.next_tick();
+        let next = tx_queue.next_tick();
         prop_assert!(
             next.is_some_and(|at| now < at && at <= now + Time::from_us(6_250)),
             "160 ticks a second"
         );
-        prop_assert!(port.len() <= limit as usize, "the limit is kept");
-        let buffer = port.buffer();
+        prop_assert!(tx_queue.len() <= limit as usize, "the limit is kept");
+        let buffer = tx_queue.buffer();
         let queue: Vec<Packet> = std::iter::successors(buffer.head(), |&slot| buffer.after(slot))
             .map(|slot| buffer[slot].packet)
             .collect();
@@ -347,15 +347,15 @@ fn run(spec: &serde_json::Value, limit: u32, steps: Vec<Step>) -> Result<(), Tes
             queue.iter().copied().partition(|p| p.class() == Class::Ack);
         prop_assert_eq!(&acks, &naive.acks);
         prop_assert_eq!(&others, &naive.data);
-        prop_assert!((gauge(&port, "mark_probability").unwrap() - naive.q_prob).abs() < 1e-9);
-        prop_assert_eq!(gauge(&port, "ack_queue_packets"), Some(acks.len() as f64));
-        prop_assert_eq!(gauge(&port, "data_queue_packets"), Some(others.len() as f64));
+        prop_assert!((gauge(&tx_queue, "mark_probability").unwrap() - naive.q_prob).abs() < 1e-9);
+        prop_assert_eq!(gauge(&tx_queue, "ack_queue_packets"), Some(acks.len() as f64));
+        prop_assert_eq!(gauge(&tx_queue, "data_queue_packets"), Some(others.len() as f64));
     }
     Ok(())
 }
 
 fn finish(
-    port: &mut TxQueue,
+    tx_queue: &mut TxQueue,
     departure: &DequeuedPacket,
     [channel_us, service_us]: [u64; 2],
     now: Time,
@@ -374,7 +374,7 @@ fn finish(
         overhead: Time::from_us(360),
         service: Time::from_us(service_us),
     };
-    port.complete(departure, Outcome::Delivered, now, || View { flows, links }, exchange);
+    tx_queue.complete(departure, Outcome::Delivered, now, || View { flows, links }, exchange);
 }
 
 proptest! {

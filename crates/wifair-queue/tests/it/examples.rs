@@ -8,24 +8,28 @@ use wifair_queue::{
     DequeuedPacket, Direction, Flows, FlowsSpec, Grant, Outcome, SchemeSpec, TxQueue, TxQueueSpec, View,
 };
 
-/// A port of an access point with its flow monitor.
+/// A transmit queue of an access point with its flow monitor.
 struct Ap {
     flows: Flows,
-    port: TxQueue,
+    tx_queue: TxQueue,
     now: Time,
 }
 
 impl Ap {
     fn new(limit_packets: u32, scheme: &str) -> Ap {
         let spec = TxQueueSpec { limit_packets, scheme: scheme_of(scheme), ..TxQueueSpec::default() };
-        Ap { flows: Flows::new(&FlowsSpec::default()), port: TxQueue::new(&spec, 1, "ap"), now: Time::ZERO }
+        Ap {
+            flows: Flows::new(&FlowsSpec::default()),
+            tx_queue: TxQueue::new(&spec, 1, "ap"),
+            now: Time::ZERO,
+        }
     }
 
     fn offer(&mut self, packet: Packet) -> FlowId {
         self.now += Time::from_us(1);
-        let flow = self.flows.observe(&packet, Direction::Down, self.now, |flow| self.port.holds(flow));
+        let flow = self.flows.observe(&packet, Direction::Down, self.now, |flow| self.tx_queue.holds(flow));
         let view = View { flows: &self.flows, links: &[] };
-        self.port.enqueue(Ac::BestEffort, &packet, flow, StationId(0), self.now, || view);
+        self.tx_queue.enqueue(Ac::BestEffort, &packet, flow, StationId(0), self.now, || view);
         flow
     }
 
@@ -37,19 +41,19 @@ impl Ap {
 
     /// Lets the monitor see uplink data of connection `n`.
     fn uplink_data(&mut self, n: u32) {
-        self.flows.observe(&upward(data(n, 1)), Direction::Up, self.now, |flow| self.port.holds(flow));
+        self.flows.observe(&upward(data(n, 1)), Direction::Up, self.now, |flow| self.tx_queue.holds(flow));
     }
 
     fn take(&mut self) -> Option<Packet> {
         let view = View { flows: &self.flows, links: &[] };
-        self.port
+        self.tx_queue
             .dequeue(&Grant::ANY, self.now, || view)
             .map(DequeuedPacket::from)
             .map(|departure| departure.packet)
     }
 
     fn queue(&self) -> Vec<Packet> {
-        let buffer = self.port.buffer();
+        let buffer = self.tx_queue.buffer();
         std::iter::successors(buffer.head(), |&slot| buffer.after(slot))
             .map(|slot| buffer[slot].packet)
             .collect()
@@ -85,7 +89,7 @@ fn fig_1a_three_uplink_flows_stored_and_two_downlink_an_ack_goes() {
         let acks = ap.queue().iter().filter(|p| p.class() == Class::Ack).count();
         assert_eq!((acks, ap.queue().len()), (2, 6));
         assert_eq!(ap.queue().last(), Some(&arrival));
-        let snapshot = ap.port.snapshot(ap.now);
+        let snapshot = ap.tx_queue.snapshot(ap.now);
         assert_eq!(snapshot.class(Class::Ack).evicted.packets, 1);
         assert_eq!(snapshot.class(Class::Data).evicted.packets, 0);
     }
@@ -97,7 +101,7 @@ fn fig_1b_two_uplink_flows_stored_and_three_downlink_a_data_segment_goes() {
     for arrival in [ack(3, 10), data(4, 3)] {
         let mut ap = fig_1(&queued);
         ap.offer(arrival);
-        let snapshot = ap.port.snapshot(ap.now);
+        let snapshot = ap.tx_queue.snapshot(ap.now);
         assert_eq!(snapshot.class(Class::Data).evicted.packets, 1);
         assert_eq!(snapshot.class(Class::Ack).evicted.packets, 0);
         assert_eq!(ap.queue().last(), Some(&arrival));
@@ -123,7 +127,7 @@ fn adaptive_pushout_counts_the_arrival_only_if_told_to() {
         ap.offer_all(&[ack(1, 10), ack(2, 10), data(3, 1)]);
         ap.offer(data(4, 1));
         assert_eq!(
-            ap.port.snapshot(ap.now).class(gone).evicted.packets,
+            ap.tx_queue.snapshot(ap.now).class(gone).evicted.packets,
             1,
             "count_arrival = {count_arrival}"
         );
@@ -139,7 +143,7 @@ fn adaptive_pushout_with_acks_stored_and_no_uplink_flow_active() {
         ap.offer_all(&[ack(1, 10), data(4, 1)]);
         assert_eq!((ap.flows.up(), ap.flows.down()), (0, 2));
         ap.offer(syn(9));
-        assert_eq!(ap.port.snapshot(ap.now).class(gone).evicted.packets, 1, "{rule}");
+        assert_eq!(ap.tx_queue.snapshot(ap.now).class(gone).evicted.packets, 1, "{rule}");
     }
 }
 
@@ -151,7 +155,7 @@ fn ack_pushout_lets_an_ack_in_only_for_another_of_its_connection() {
     assert_eq!(ap.queue(), [data(4, 1), ack(1, 10)]);
     ap.offer(ack(1, 20));
     assert_eq!(ap.queue(), [data(4, 1), ack(1, 20)]);
-    let snapshot = ap.port.snapshot(ap.now);
+    let snapshot = ap.tx_queue.snapshot(ap.now);
     let acks = snapshot.class(Class::Ack);
     assert_eq!((acks.filtered.packets, acks.evicted.packets, acks.tail_dropped.packets), (1, 0, 1));
     assert_eq!(snapshot.class(Class::Data).tail_dropped.packets, 1);
@@ -238,18 +242,18 @@ fn the_limit_may_count_the_packet_in_service() {
         let spec =
             TxQueueSpec { limit_packets: 2, limit_counts_in_service: counts, ..TxQueueSpec::default() };
         let mut ap = Ap::new(2, r#"{"name": "droptail"}"#);
-        ap.port = TxQueue::new(&spec, 1, "ap");
+        ap.tx_queue = TxQueue::new(&spec, 1, "ap");
         ap.offer(data(1, 1));
         let view = View { flows: &ap.flows, links: &[] };
         let departure = ap
-            .port
+            .tx_queue
             .dequeue(&Grant::ANY, ap.now, || view)
             .map(DequeuedPacket::from)
             .expect("a packet is queued");
         ap.offer_all(&[data(1, 2), data(1, 3)]);
-        assert_eq!(ap.port.len(), accepted);
+        assert_eq!(ap.tx_queue.len(), accepted);
         let view = View { flows: &ap.flows, links: &[] };
-        ap.port.complete(
+        ap.tx_queue.complete(
             &departure,
             Outcome::LostAtRetryLimit,
             ap.now,
@@ -257,8 +261,8 @@ fn the_limit_may_count_the_packet_in_service() {
             || unreachable!("tail drop never asks"),
         );
         ap.offer(data(1, 4));
-        assert_eq!(ap.port.len(), 2);
-        assert_eq!(ap.port.snapshot(ap.now).class(Class::Data).lost_at_retry_limit.packets, 1);
+        assert_eq!(ap.tx_queue.len(), 2);
+        assert_eq!(ap.tx_queue.snapshot(ap.now).class(Class::Data).lost_at_retry_limit.packets, 1);
     }
 }
 
@@ -266,14 +270,14 @@ fn the_limit_may_count_the_packet_in_service() {
 fn a_lowered_limit_throws_nothing_out() {
     let mut ap = Ap::new(4, r#"{"name": "droptail"}"#);
     ap.offer_all(&[data(1, 1), data(1, 2), data(1, 3)]);
-    ap.port.set_limit(1, ap.now);
+    ap.tx_queue.set_limit(1, ap.now);
     ap.offer(data(1, 4));
-    assert_eq!(ap.port.len(), 3);
+    assert_eq!(ap.tx_queue.len(), 3);
     for _ in 0..3 {
         ap.take();
     }
     ap.offer_all(&[data(1, 5), data(1, 6)]);
-    assert_eq!(ap.port.len(), 1);
+    assert_eq!(ap.tx_queue.len(), 1);
 }
 
 #[test]
@@ -282,9 +286,9 @@ fn a_grant_for_one_station_or_a_short_packet_is_kept() {
     ap.offer(data(1, 1));
     let view = View { flows: &ap.flows, links: &[] };
     let other = Grant { station: Some(StationId(1)), ..Grant::ANY };
-    assert!(ap.port.dequeue(&other, ap.now, || view).is_none());
-    assert!(ap.port.dequeue(&Grant { max_bytes: 1499, ..Grant::ANY }, ap.now, || view).is_none());
-    assert!(ap.port.dequeue(&Grant { max_bytes: 1500, ..Grant::ANY }, ap.now, || view).is_some());
+    assert!(ap.tx_queue.dequeue(&other, ap.now, || view).is_none());
+    assert!(ap.tx_queue.dequeue(&Grant { max_bytes: 1499, ..Grant::ANY }, ap.now, || view).is_none());
+    assert!(ap.tx_queue.dequeue(&Grant { max_bytes: 1500, ..Grant::ANY }, ap.now, || view).is_some());
 }
 
 #[test]

@@ -26,10 +26,10 @@ impl Scheme for Refusing {
 #[test]
 fn it_is_refused_unless_it_is_supplied() {
     let mut spec: TxQueueSpec = serde_json::from_str(JSON).unwrap();
-    let error = spec.validate("ap.port").unwrap_err();
-    assert_eq!((error.key.as_str(), error.value.as_str()), ("ap.port.scheme", "refusal@1"));
+    let error = spec.validate("ap.tx_queue").unwrap_err();
+    assert_eq!((error.key.as_str(), error.value.as_str()), ("ap.tx_queue.scheme", "refusal@1"));
     spec.scheme.supply(&mut |_| None);
-    assert!(spec.validate("ap.port").is_err());
+    assert!(spec.validate("ap.tx_queue").is_err());
 
     let made = Arc::new(AtomicU32::new(0));
     spec.scheme.supply(&mut |external| {
@@ -40,7 +40,7 @@ fn it_is_refused_unless_it_is_supplied() {
             Box::new(Refusing)
         }))
     });
-    assert!(spec.validate("ap.port").is_ok());
+    assert!(spec.validate("ap.tx_queue").is_ok());
     assert!(spec.clone().scheme.build().decides_on().is_empty());
     assert_eq!(made.load(Ordering::Relaxed), 1);
 }
@@ -86,11 +86,11 @@ impl Scheme for Hesitating {
 fn an_ack_that_is_refused_makes_no_other_redundant() {
     let found = Arc::new(AtomicU32::new(0));
     let spec = TxQueueSpec { limit_packets: 2, ..TxQueueSpec::default() };
-    let mut port = TxQueue::with_scheme(&spec, Box::new(Hesitating(found.clone())), 1, "ap");
+    let mut tx_queue = TxQueue::with_scheme(&spec, Box::new(Hesitating(found.clone())), 1, "ap");
     let mut flows = Flows::new(&FlowsSpec::default());
     let mut offer = |packet: Packet| {
-        let flow = flows.observe(&packet, Direction::Down, Time::ZERO, |flow| port.holds(flow));
-        port.enqueue(Ac::BestEffort, &packet, flow, StationId(0), Time::ZERO, || View {
+        let flow = flows.observe(&packet, Direction::Down, Time::ZERO, |flow| tx_queue.holds(flow));
+        tx_queue.enqueue(Ac::BestEffort, &packet, flow, StationId(0), Time::ZERO, || View {
             flows: &flows,
             links: &[],
         });

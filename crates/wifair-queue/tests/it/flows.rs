@@ -62,7 +62,7 @@ fn teardown_ends_activity_at_once_or_not_at_all() {
         // Late packets of an ended connection do not bring it back.
         flows.observe(&data(1, 1), Direction::Down, now, free);
         assert_eq!(flows.down(), left, "{active:?}");
-        // The same ports again: a new connection.
+        // The same transmit queues again: a new connection.
         if active == Active::UntilTeardown {
             flows.observe(&syn(1), Direction::Down, now, free);
             flows.observe(&data(1, 1), Direction::Down, now, free);

@@ -1,8 +1,8 @@
 //! What fuzzing has kept (`docs/fuzzing.md`): every transmit queue of the corpus counts correctly.
 
-use crate::{port, replay};
+use crate::{replay, tx_queue};
 
 #[test]
-fn ports() {
-    replay::replay("queue", port::check);
+fn tx_queues() {
+    replay::replay("queue", tx_queue::check);
 }

@@ -36,7 +36,7 @@ fn ledger(k: u64) -> Ledger {
 }
 
 #[test]
-fn the_ledgers_of_two_ports_add_up() {
+fn the_ledgers_of_two_tx_queues_add_up() {
     let mut both = ledger(4);
     both.add(&ledger(3));
     assert_eq!(both, ledger(7));
@@ -57,13 +57,13 @@ fn between_two_looks_is_the_difference_and_what_waits_is_what_waits_now() {
 
 #[test]
 fn between_two_looks_each_flow_is_counted_by_itself() {
-    let mut port = TxQueue::new(&TxQueueSpec { limit_packets: 1, ..TxQueueSpec::default() }, 1, "ap");
+    let mut tx_queue = TxQueue::new(&TxQueueSpec { limit_packets: 1, ..TxQueueSpec::default() }, 1, "ap");
     let flows = Flows::new(&FlowsSpec::default());
-    let offer = |port: &mut TxQueue, packets: [u32; 6]| {
+    let offer = |tx_queue: &mut TxQueue, packets: [u32; 6]| {
         let view = View { flows: &flows, links: &[] };
         for (flow, packets) in (0u32..).zip(packets) {
             for seq in 0..packets {
-                port.enqueue(
+                tx_queue.enqueue(
                     Ac::BestEffort,
                     &data(flow, seq),
                     FlowId(flow),
@@ -74,13 +74,13 @@ fn between_two_looks_each_flow_is_counted_by_itself() {
             }
         }
     };
-    offer(&mut port, [9, 8, 7, 6, 5, 0]);
-    let earlier = port.snapshot(Time::ZERO);
+    offer(&mut tx_queue, [9, 8, 7, 6, 5, 0]);
+    let earlier = tx_queue.snapshot(Time::ZERO);
     // Flow 1 is forgotten; flow 3 is, too, and another one has its id.
-    port.retire(FlowId(1));
-    port.retire(FlowId(3));
-    offer(&mut port, [4, 0, 0, 3, 2, 1]);
-    let between = port.snapshot(Time::ZERO).since(&earlier);
+    tx_queue.retire(FlowId(1));
+    tx_queue.retire(FlowId(3));
+    offer(&mut tx_queue, [4, 0, 0, 3, 2, 1]);
+    let between = tx_queue.snapshot(Time::ZERO).since(&earlier);
     let offered: Vec<(u32, u64)> = between
         .flows
         .iter()

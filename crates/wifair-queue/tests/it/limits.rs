@@ -10,9 +10,9 @@ use wifair_queue::{
     TxQueueSpec, View,
 };
 
-/// A port behind a MAC that sends one packet at a time, and what an onlooker knows of its idle time.
+/// A transmit queue behind a MAC that sends one packet at a time, and what an onlooker knows of its idle time.
 struct Bench {
-    port: TxQueue,
+    tx_queue: TxQueue,
     flows: Flows,
     links: Vec<Link>,
     now: Time,
@@ -23,11 +23,11 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(port: &str) -> Bench {
-        let spec: TxQueueSpec = serde_json::from_str(port).unwrap();
-        spec.validate("ap.port").unwrap();
+    fn new(tx_queue: &str) -> Bench {
+        let spec: TxQueueSpec = serde_json::from_str(tx_queue).unwrap();
+        spec.validate("ap.tx_queue").unwrap();
         Bench {
-            port: TxQueue::new(&spec, 1, "ap"),
+            tx_queue: TxQueue::new(&spec, 1, "ap"),
             flows: Flows::new(&FlowsSpec::default()),
             links: vec![Link::new(Rate::from_mbps(11.0))],
             now: Time::ZERO,
@@ -38,35 +38,35 @@ impl Bench {
     }
 
     fn limit(&self) -> u32 {
-        self.port.buffer().limit()
+        self.tx_queue.buffer().limit()
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         let mut gauges = vec![];
-        self.port.gauges(&mut |name, value| gauges.push((name, value)));
+        self.tx_queue.gauges(&mut |name, value| gauges.push((name, value)));
         gauges
     }
 
     /// Time passes; ticks come when they are due.
     fn wait(&mut self, time: Time) {
         let end = self.now + time;
-        while let Some(at) = self.port.next_tick().filter(|at| *at <= end) {
+        while let Some(at) = self.tx_queue.next_tick().filter(|at| *at <= end) {
             self.look(at);
-            self.port.tick(at, View { flows: &self.flows, links: &self.links });
+            self.tx_queue.tick(at, View { flows: &self.flows, links: &self.links });
         }
         self.look(end);
     }
 
     fn look(&mut self, now: Time) {
         let passed = (now - self.now).as_ns();
-        self.empty += passed * u64::from(self.port.is_empty());
-        self.idle += passed * u64::from(self.port.is_empty() && self.in_service.is_none());
+        self.empty += passed * u64::from(self.tx_queue.is_empty());
+        self.idle += passed * u64::from(self.tx_queue.is_empty() && self.in_service.is_none());
         self.now = now;
     }
 
     fn offer(&mut self, packet: Packet) {
-        let flow = self.flows.observe(&packet, Direction::Down, self.now, |flow| self.port.holds(flow));
-        self.port.enqueue(Ac::BestEffort, &packet, flow, StationId(0), self.now, || View {
+        let flow = self.flows.observe(&packet, Direction::Down, self.now, |flow| self.tx_queue.holds(flow));
+        self.tx_queue.enqueue(Ac::BestEffort, &packet, flow, StationId(0), self.now, || View {
             flows: &self.flows,
             links: &self.links,
         });
@@ -76,7 +76,7 @@ impl Bench {
         if self.in_service.is_none() {
             let view = View { flows: &self.flows, links: &self.links };
             self.in_service = self
-                .port
+                .tx_queue
                 .dequeue(&Grant::ANY, self.now, || view)
                 .map(DequeuedPacket::from)
                 .map(|d| (d, self.now));
@@ -87,7 +87,7 @@ impl Bench {
         let Some((departure, since)) = self.in_service.take() else { return };
         let view = View { flows: &self.flows, links: &self.links };
         let now = self.now;
-        self.port.complete(
+        self.tx_queue.complete(
             &departure,
             Outcome::Delivered,
             now,
@@ -109,15 +109,15 @@ impl Bench {
 }
 
 /// Of each interval the milliseconds with a packet queued and, of the rest, those with one in service; limits after it.
-fn alt_course(port: &str, course: &[(u64, u64, u32)]) {
-    let mut bench = Bench::new(port);
+fn alt_course(tx_queue: &str, course: &[(u64, u64, u32)]) {
+    let mut bench = Bench::new(tx_queue);
     for &(queued_ms, served_ms, limit) in course {
         bench.offer(data(1, 1));
         bench.wait(Time::from_ms(queued_ms));
         bench.take();
         bench.wait(Time::from_ms(served_ms));
         bench.finish();
-        assert_eq!(bench.port.next_tick(), Some(Time::from_s(1 + bench.now.as_ns() / 1_000_000_000)));
+        assert_eq!(bench.tx_queue.next_tick(), Some(Time::from_s(1 + bench.now.as_ns() / 1_000_000_000)));
         bench.wait(Time::from_ms(1000 - queued_ms - served_ms));
         assert_eq!(bench.limit(), limit, "at {}", bench.now);
     }
@@ -148,7 +148,7 @@ fn ebdp_follows_the_mean_service_time() {
     let mut bench = Bench::new(
         r#"{"limit_packets": 50, "limit_controller": {"name": "ebdp", "service_weight": 0.25, "max_packets": 60}}"#,
     );
-    assert_eq!((bench.limit(), bench.port.next_tick()), (50, None));
+    assert_eq!((bench.limit(), bench.tx_queue.next_tick()), (50, None));
     assert_eq!(bench.gauges(), []);
     // The mean is 8 ms, then 8 + (4 - 8) / 4 = 7, 7 + (11 - 7) / 4 = 8, 8 + (0.8 - 8) / 4 = 6.2, ... ms.
     let mut mean_ms = 8.0;
@@ -183,19 +183,19 @@ fn above_a_lowered_limit_packets_stay_or_go() {
         for _ in 0..3 {
             bench.wait(Time::from_ms(500));
             bench.offer(data(1, 100));
-            seen.push(bench.port.len());
+            seen.push(bench.tx_queue.len());
         }
         assert_eq!(seen, lengths, "{rule}");
-        let head = bench.port.buffer().head().expect("packets are queued");
-        assert_eq!(bench.port.buffer()[head].packet.seq, 0, "the newest go first");
+        let head = bench.tx_queue.buffer().head().expect("packets are queued");
+        assert_eq!(bench.tx_queue.buffer()[head].packet.seq, 0, "the newest go first");
     }
 }
 
 #[test]
 fn impossible_limits_are_refused() {
-    let complaint = |port: &str| {
-        let spec: TxQueueSpec = serde_json::from_str(port).unwrap();
-        let error = spec.validate("ap.port").unwrap_err();
+    let complaint = |tx_queue: &str| {
+        let spec: TxQueueSpec = serde_json::from_str(tx_queue).unwrap();
+        let error = spec.validate("ap.tx_queue").unwrap_err();
         (error.key, error.allowed)
     };
     for (keys, key, allowed) in [
@@ -225,7 +225,7 @@ fn impossible_limits_are_refused() {
         ),
     ] {
         let (at, says) = complaint(&format!("{{{keys}}}"));
-        assert_eq!(at, format!("ap.port.{key}"), "{keys}");
+        assert_eq!(at, format!("ap.tx_queue.{key}"), "{keys}");
         assert!(says.contains(allowed), "{keys}: {says}");
     }
 }
@@ -300,7 +300,7 @@ proptest! {
         let mut last_ack = [1u32; 12];
         for step in steps {
             let counted = |bench: &Bench| usize::from(counts_in_service && bench.in_service.is_some());
-            let before = bench.port.len() + counted(&bench);
+            let before = bench.tx_queue.len() + counted(&bench);
             match step {
                 Step::Data { connection } => bench.offer(data(connection, 1)),
                 Step::Ack { connection, more } => {
@@ -313,12 +313,12 @@ proptest! {
             }
             let limit = bench.limit();
             prop_assert!((least..=most).contains(&limit), "{limit}");
-            let held = bench.port.len() + counted(&bench);
+            let held = bench.tx_queue.len() + counted(&bench);
             let held_before = if evict { 0 } else { before };
             prop_assert!(held <= held_before.max(limit as usize), "{held} of {limit}");
         }
-        prop_assert_eq!(bench.port.empty_time(bench.now).as_ns(), bench.empty);
-        for ledger in &bench.port.snapshot(bench.now).classes {
+        prop_assert_eq!(bench.tx_queue.empty_time(bench.now).as_ns(), bench.empty);
+        for ledger in &bench.tx_queue.snapshot(bench.now).classes {
             identities(ledger)?;
         }
     }
@@ -372,7 +372,7 @@ fn alt_bears_a_late_tick() {
     let mut bench = Bench::new(r#"{"limit_packets": 40, "limit_controller": {"name": "alt"}}"#);
     bench.look(Time::from_s(5));
     for _ in 0..5 {
-        bench.port.tick(bench.now, View { flows: &bench.flows, links: &bench.links });
+        bench.tx_queue.tick(bench.now, View { flows: &bench.flows, links: &bench.links });
     }
     assert_eq!(bench.limit(), 40 + 5 * 10 - 4);
 }

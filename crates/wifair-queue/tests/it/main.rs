@@ -23,8 +23,6 @@ mod naive;
 #[path = "../plain/mod.rs"]
 mod plain;
 mod policing;
-#[path = "../fuzz/port.rs"]
-mod port;
 mod priorities;
 mod queues;
 mod registry;
@@ -33,3 +31,5 @@ mod replay;
 mod safe_filter;
 mod takeover;
 mod turns;
+#[path = "../fuzz/tx_queue.rs"]
+mod tx_queue;

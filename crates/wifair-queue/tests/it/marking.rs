@@ -55,23 +55,23 @@ impl Scheme for Acts {
     }
 }
 
-/// The port after these arrivals.
-fn port(filter: Filter, arrivals: &[(Packet, Act)]) -> TxQueue {
+/// The transmit queue after these arrivals.
+fn tx_queue(filter: Filter, arrivals: &[(Packet, Act)]) -> TxQueue {
     let acts = Acts { acts: arrivals.iter().map(|(_, act)| *act).collect(), filter };
-    let mut port = TxQueue::with_scheme(&TxQueueSpec::default(), Box::new(acts), 1, "ap");
+    let mut tx_queue = TxQueue::with_scheme(&TxQueueSpec::default(), Box::new(acts), 1, "ap");
     let flows = Flows::new(&FlowsSpec::default());
     for (number, (packet, _)) in arrivals.iter().enumerate() {
         let now = Time::from_us(number as u64);
-        port.enqueue(Ac::BestEffort, packet, FlowId(0), StationId(0), now, || View {
+        tx_queue.enqueue(Ac::BestEffort, packet, FlowId(0), StationId(0), now, || View {
             flows: &flows,
             links: &[],
         });
     }
-    port
+    tx_queue
 }
 
-fn queue(port: &TxQueue) -> Vec<Packet> {
-    let buffer = port.buffer();
+fn queue(tx_queue: &TxQueue) -> Vec<Packet> {
+    let buffer = tx_queue.buffer();
     std::iter::successors(buffer.head(), |&slot| buffer.after(slot)).map(|s| buffer[s].packet).collect()
 }
 
@@ -94,12 +94,12 @@ fn ce_is_set_on_ecn_capable_packets_alone_and_counted_once() {
     let ect_ack = ack(1, 9).with_ecn(Ecn::Ect0);
     let plain = [data(1, 4), ack(1, 10), syn(1)];
     let arrivals = [&[ect0, ect1, marked_before, ect_ack], &plain[..]].concat();
-    let port = port(Filter::Paper, &arrivals.iter().map(|&p| (p, Act::Mark)).collect::<Vec<_>>());
+    let tx_queue = tx_queue(Filter::Paper, &arrivals.iter().map(|&p| (p, Act::Mark)).collect::<Vec<_>>());
     let expected = [&[ect0, ect1, marked_before, ect_ack].map(|p| p.with_ecn(Ecn::Ce)), &plain[..]].concat();
-    assert_eq!(queue(&port), expected);
-    assert_eq!(queue(&port)[1].ds_field, 0xb8 | 3, "the DSCP stays");
+    assert_eq!(queue(&tx_queue), expected);
+    assert_eq!(queue(&tx_queue)[1].ds_field, 0xb8 | 3, "the DSCP stays");
 
-    let snapshot = port.snapshot(Time::from_ms(1));
+    let snapshot = tx_queue.snapshot(Time::from_ms(1));
     assert_eq!(counts(snapshot.class(Class::Data)), [4, 4, 0, 0, 2, 0]);
     assert_eq!(snapshot.class(Class::Data).ce_marked.bytes, 3_000);
     assert_eq!(counts(snapshot.class(Class::Ack)), [2, 2, 0, 0, 1, 0]);
@@ -111,9 +111,9 @@ fn ece_is_set_on_pure_acks_alone_and_counted_once() {
     let echoed = Packet { flags: TcpFlags::ACK | TcpFlags::ECE, ..ack(1, 1) };
     let plain = [data(1, 1).with_ecn(Ecn::Ect0), syn(1)];
     let arrivals = [ack(1, 1), echoed, plain[0], plain[1]].map(|packet| (packet, Act::SetEce));
-    let port = port(Filter::Paper, &arrivals);
-    assert_eq!(queue(&port), [echoed, echoed, plain[0], plain[1]]);
-    let snapshot = port.snapshot(Time::from_ms(1));
+    let tx_queue = tx_queue(Filter::Paper, &arrivals);
+    assert_eq!(queue(&tx_queue), [echoed, echoed, plain[0], plain[1]]);
+    let snapshot = tx_queue.snapshot(Time::from_ms(1));
     assert_eq!(counts(snapshot.class(Class::Ack)), [2, 2, 0, 0, 0, 1]);
     assert_eq!(counts(snapshot.class(Class::Data)), [1, 1, 0, 0, 0, 0]);
 }
@@ -121,8 +121,8 @@ fn ece_is_set_on_pure_acks_alone_and_counted_once() {
 #[test]
 fn early_drops_are_losses_of_their_own_kind() {
     let arrivals = [Act::Pass, Act::Refuse, Act::EvictHead, Act::Pass].map(|act| (data(1, 1), act));
-    let port = port(Filter::Paper, &arrivals);
-    let ledger = *port.snapshot(Time::from_ms(1)).class(Class::Data);
+    let tx_queue = tx_queue(Filter::Paper, &arrivals);
+    let ledger = *tx_queue.snapshot(Time::from_ms(1)).class(Class::Data);
     assert_eq!(counts(&ledger), [4, 3, 1, 1, 0, 0]);
     assert_eq!((ledger.lost_in_buffer().packets, ledger.queued.packets), (2, 2));
     assert_eq!((ledger.tail_dropped.packets, ledger.evicted.packets), (0, 0));
@@ -132,10 +132,10 @@ fn early_drops_are_losses_of_their_own_kind() {
 #[test]
 fn redundancy_follows_the_flags() {
     let oldest_redundant = |filter, acts: [Act; 3]| {
-        let port = port(filter, &[1, 2, 3].map(|n| (ack(1, 1_000 * n), acts[n as usize - 1])));
+        let tx_queue = tx_queue(filter, &[1, 2, 3].map(|n| (ack(1, 1_000 * n), acts[n as usize - 1])));
         let mut rng = wifair_core::Rng::stream(1, "test", "none drawn");
-        let slot = port.buffer().pick(Pool::Redundant, Pick::Oldest, &mut rng);
-        slot.map(|slot| port.buffer()[slot].packet.ack)
+        let slot = tx_queue.buffer().pick(Pool::Redundant, Pick::Oldest, &mut rng);
+        slot.map(|slot| tx_queue.buffer()[slot].packet.ack)
     };
     use Act::{Pass, SetEce};
     for (acts, safe) in [

@@ -64,19 +64,19 @@ fn chi_square(scheme: &str, queued: &[Packet], arrival: Packet, candidates: &[Pa
     for seed in 0..runs {
         let scheme: SchemeSpec = serde_json::from_str(scheme).unwrap();
         let spec = TxQueueSpec { limit_packets: queued.len() as u32, scheme, ..TxQueueSpec::default() };
-        let mut port = TxQueue::new(&spec, seed, "ap");
+        let mut tx_queue = TxQueue::new(&spec, seed, "ap");
         let mut flows = Flows::new(&FlowsSpec::default());
         for n in 0..uplink {
             flows.observe(&upward(data(n, 1)), Direction::Up, Time::ZERO, |_| false);
         }
         for &packet in queued.iter().chain([&arrival]) {
             let flow = flows.observe(&packet, Direction::Down, Time::ZERO, |_| false);
-            port.enqueue(Ac::BestEffort, &packet, flow, StationId(0), Time::ZERO, || View {
+            tx_queue.enqueue(Ac::BestEffort, &packet, flow, StationId(0), Time::ZERO, || View {
                 flows: &flows,
                 links: &[],
             });
         }
-        let left = queue(&port);
+        let left = queue(&tx_queue);
         let gone = candidates.iter().position(|p| !left.contains(p)).expect("a candidate goes");
         hits[gone] += 1;
     }

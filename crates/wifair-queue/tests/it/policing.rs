@@ -26,15 +26,15 @@ impl Scheme for AsTold {
     }
 }
 
-struct Port {
+struct Queue {
     queue: TxQueue,
     flows: Flows,
 }
 
-impl Port {
-    fn new() -> Port {
+impl Queue {
+    fn new() -> Queue {
         let queue = TxQueue::with_scheme(&TxQueueSpec::default(), Box::new(AsTold), 1, "ap");
-        Port { queue, flows: Flows::new(&FlowsSpec::default()) }
+        Queue { queue, flows: Flows::new(&FlowsSpec::default()) }
     }
 
     /// A packet of a flow with this action; returns that which has an effect.
@@ -63,18 +63,18 @@ fn counts(packets: [u64; 3], bytes: u64) -> [Count; 3] {
 
 #[test]
 fn only_an_ect_code_point_becomes_ce() {
-    let mut port = Port::new();
+    let mut tx_queue = Queue::new();
     for (ecn, expected) in [
         (Ecn::NotEct, PoliceAction::Forward),
         (Ecn::Ect0, PoliceAction::Mark),
         (Ecn::Ect1, PoliceAction::Mark),
         (Ecn::Ce, PoliceAction::Forward),
     ] {
-        assert_eq!(port.police(3, data(3, 0), ecn, 1), expected, "{ecn:?}");
-        assert_eq!(port.police(3, data(3, 0), ecn, 2), PoliceAction::Drop);
-        assert_eq!(port.police(3, data(3, 0), ecn, 0), PoliceAction::Forward);
+        assert_eq!(tx_queue.police(3, data(3, 0), ecn, 1), expected, "{ecn:?}");
+        assert_eq!(tx_queue.police(3, data(3, 0), ecn, 2), PoliceAction::Drop);
+        assert_eq!(tx_queue.police(3, data(3, 0), ecn, 0), PoliceAction::Forward);
     }
-    let snapshot = port.queue.snapshot(Time::ZERO);
+    let snapshot = tx_queue.queue.snapshot(Time::ZERO);
     assert_eq!(told(snapshot.class(Class::Data)), counts([12, 2, 4], 1_500));
     assert_eq!(snapshot.class(Class::Data).forwarded().packets, 8);
     assert_eq!(snapshot.class(Class::Data).offered, Count::default(), "they do not pass the buffer");
@@ -82,25 +82,25 @@ fn only_an_ect_code_point_becomes_ce() {
 
 #[test]
 fn counters_outlive_flows_and_schemes() {
-    let mut port = Port::new();
-    port.police(0, data(0, 0), Ecn::Ect0, 1);
-    port.police(2, data(2, 0), Ecn::Ect0, 2);
-    port.police(2, ack(2, 0), Ecn::NotEct, 0);
-    let flows = |port: &Port| -> Vec<u32> {
-        port.queue.snapshot(Time::ZERO).flows.iter().map(|flow| flow.flow.0).collect()
+    let mut tx_queue = Queue::new();
+    tx_queue.police(0, data(0, 0), Ecn::Ect0, 1);
+    tx_queue.police(2, data(2, 0), Ecn::Ect0, 2);
+    tx_queue.police(2, ack(2, 0), Ecn::NotEct, 0);
+    let flows = |tx_queue: &Queue| -> Vec<u32> {
+        tx_queue.queue.snapshot(Time::ZERO).flows.iter().map(|flow| flow.flow.0).collect()
     };
-    assert_eq!(flows(&port), [0, 2]);
-    let before = port.queue.snapshot(Time::ZERO);
+    assert_eq!(flows(&tx_queue), [0, 2]);
+    let before = tx_queue.queue.snapshot(Time::ZERO);
 
     // Another flow gets the number of a forgotten one.
-    let closed = port.queue.retire(FlowId(2));
+    let closed = tx_queue.queue.retire(FlowId(2));
     assert_eq!(
         closed.each_ref().map(told),
         [counts([1, 0, 1], 1_500), counts([1, 0, 0], 40), counts([0; 3], 0)]
     );
-    assert_eq!(flows(&port), [0]);
-    port.police(2, data(2, 0), Ecn::NotEct, 1);
-    let after = port.queue.snapshot(Time::ZERO);
+    assert_eq!(flows(&tx_queue), [0]);
+    tx_queue.police(2, data(2, 0), Ecn::NotEct, 1);
+    let after = tx_queue.queue.snapshot(Time::ZERO);
     assert_eq!(told(after.class(Class::Data)), counts([3, 1, 1], 1_500));
     assert_eq!(told(&after.flows[1].classes[0]), counts([1, 0, 0], 1_500));
     let since = after.since(&before);
@@ -108,21 +108,21 @@ fn counters_outlive_flows_and_schemes() {
     assert_eq!(told(&since.flows[1].classes[0]), counts([1, 0, 0], 1_500));
 
     // A scheme without that operation takes over, and hands back.
-    port.change_scheme(SchemeSpec::default().build());
-    assert!(!port.queue.hooks().police);
-    assert_eq!(port.queue.snapshot(Time::ZERO), after);
-    port.change_scheme(Box::new(AsTold));
-    port.police(2, data(2, 0), Ecn::Ect1, 1);
-    assert_eq!(told(port.queue.snapshot(Time::ZERO).class(Class::Data)), counts([4, 2, 1], 1_500));
+    tx_queue.change_scheme(SchemeSpec::default().build());
+    assert!(!tx_queue.queue.hooks().police);
+    assert_eq!(tx_queue.queue.snapshot(Time::ZERO), after);
+    tx_queue.change_scheme(Box::new(AsTold));
+    tx_queue.police(2, data(2, 0), Ecn::Ect1, 1);
+    assert_eq!(told(tx_queue.queue.snapshot(Time::ZERO).class(Class::Data)), counts([4, 2, 1], 1_500));
 }
 
 #[test]
 fn the_journal_has_each_action_with_its_effect() {
-    let mut port = Port::new();
+    let mut tx_queue = Queue::new();
     let journal = Journal::new();
-    port.queue.keep_journal(&journal);
+    tx_queue.queue.keep_journal(&journal);
     for (ecn, action) in [(Ecn::Ect0, 1), (Ecn::NotEct, 1), (Ecn::Ect0, 2), (Ecn::Ect0, 0)] {
-        port.police(0, data(0, 0), ecn, action);
+        tx_queue.police(0, data(0, 0), ecn, action);
     }
     let mut entries = vec![];
     journal.take(|entry| entries.push((entry.event, entry.packet.ecn(), entry.queued_packets)));

@@ -42,9 +42,9 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A port with its flow monitor and a clock; every packet is unlike every other by its window.
+/// A transmit queue with its flow monitor and a clock; every packet is unlike every other by its window.
 struct Ap {
-    port: TxQueue,
+    tx_queue: TxQueue,
     flows: Flows,
     now: Time,
     serial: u32,
@@ -56,7 +56,7 @@ impl Ap {
         scheme.validate("scheme").unwrap();
         let spec = TxQueueSpec { limit_packets, scheme, ..TxQueueSpec::default() };
         let flows = Flows::new(&FlowsSpec { idle_timeout_s: 3.0, ..FlowsSpec::default() });
-        Ap { port: TxQueue::new(&spec, 1, "ap"), flows, now: Time::from_ms(1), serial: 0 }
+        Ap { tx_queue: TxQueue::new(&spec, 1, "ap"), flows, now: Time::from_ms(1), serial: 0 }
     }
 
     /// Offers a packet, and gives out its flow and the packet as it was offered. Flows that the monitor has forgotten go
@@ -65,12 +65,12 @@ impl Ap {
         self.now += Time::from_us(10);
         self.serial += 1;
         let packet = Packet { window_bytes: self.serial, ..packet };
-        let flow = self.flows.observe(&packet, Direction::Down, self.now, |flow| self.port.holds(flow));
+        let flow = self.flows.observe(&packet, Direction::Down, self.now, |flow| self.tx_queue.holds(flow));
         while let Some((gone, _)) = self.flows.pop_forgotten() {
-            self.port.retire(gone);
+            self.tx_queue.retire(gone);
             forget(gone);
         }
-        self.port.enqueue(Ac::BestEffort, &packet, flow, StationId(0), self.now, || View {
+        self.tx_queue.enqueue(Ac::BestEffort, &packet, flow, StationId(0), self.now, || View {
             flows: &self.flows,
             links: &[],
         });
@@ -81,7 +81,7 @@ impl Ap {
     fn take(&mut self) -> Option<Packet> {
         self.now += Time::from_us(10);
         let view = View { flows: &self.flows, links: &[] };
-        let taken = self.port.dequeue(&Grant::ANY, self.now, || view).map(DequeuedPacket::from)?;
+        let taken = self.tx_queue.dequeue(&Grant::ANY, self.now, || view).map(DequeuedPacket::from)?;
         let exchange = || Exchange {
             outcome: Outcome::Delivered,
             packets: std::slice::from_ref(&taken.packet),
@@ -94,12 +94,12 @@ impl Ap {
             overhead: Time::ZERO,
             service: Time::ZERO,
         };
-        self.port.complete(&taken, Outcome::Delivered, self.now, || view, exchange);
+        self.tx_queue.complete(&taken, Outcome::Delivered, self.now, || view, exchange);
         Some(taken.packet)
     }
 
     fn queue(&self) -> Vec<Packet> {
-        let buffer = self.port.buffer();
+        let buffer = self.tx_queue.buffer();
         std::iter::successors(buffer.head(), |&slot| buffer.after(slot))
             .map(|slot| buffer[slot].packet)
             .collect()
@@ -401,6 +401,6 @@ fn a_grant_that_is_too_small_for_the_first_packet_gives_nothing() {
     ap.offer(ack(1, 1), |_| ());
     let small = Grant { max_bytes: 100, ..Grant::ANY };
     let view = View { flows: &ap.flows, links: &[] };
-    assert!(ap.port.dequeue(&small, ap.now, || view).is_none());
-    assert_eq!(ap.port.len(), 2);
+    assert!(ap.tx_queue.dequeue(&small, ap.now, || view).is_none());
+    assert_eq!(ap.tx_queue.len(), 2);
 }

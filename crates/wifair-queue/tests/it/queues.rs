@@ -109,17 +109,17 @@ proptest! {
         limit_packets in 2u32..30,
     ) {
         let spec = TxQueueSpec { limit_packets, ..TxQueueSpec::default() };
-        let mut port = TxQueue::with_scheme(&spec, Box::new(ByFlow::default()), 1, "ap");
+        let mut tx_queue = TxQueue::with_scheme(&spec, Box::new(ByFlow::default()), 1, "ap");
         let flows = Flows::new(&FlowsSpec::default());
         let view = View { flows: &flows, links: &[] };
         for (serial, (queue, size, arrives)) in (0u32..).zip(steps) {
             let (now, station) = (Time::from_ns(u64::from(serial)), StationId(queue as u16));
             if arrives {
                 let packet = Packet { window_bytes: serial, payload_bytes: 100 * size, ..data(queue, 1) };
-                port.enqueue(Ac::BestEffort, &packet, FlowId(queue), station, now, || view);
+                tx_queue.enqueue(Ac::BestEffort, &packet, FlowId(queue), station, now, || view);
             } else {
                 let grant = Grant { station: Some(station), ..Grant::ANY };
-                if let Some(departure) = port.dequeue(&grant, now, || view).map(DequeuedPacket::from) {
+                if let Some(departure) = tx_queue.dequeue(&grant, now, || view).map(DequeuedPacket::from) {
                     prop_assert_eq!(departure.flow, FlowId(queue));
                 }
             }

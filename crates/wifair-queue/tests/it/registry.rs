@@ -60,16 +60,16 @@ fn what_does_not_belong_is_refused() {
         (r#"{"name": "mac80211", "aql": true}"#, "aql", "ap.hardware"),
         (r#"{"name": "pie", "mark_up_to": 2}"#, "mark_up_to", "0 to 1"),
     ] {
-        let error = plan(&format!(r#"{{"scheme": {json}}}"#)).unwrap().validate("ap.port").unwrap_err();
-        assert_eq!(error.key, format!("ap.port.scheme.{key}"));
+        let error = plan(&format!(r#"{{"scheme": {json}}}"#)).unwrap().validate("ap.tx_queue").unwrap_err();
+        assert_eq!(error.key, format!("ap.tx_queue.scheme.{key}"));
         assert!(error.allowed.contains(allowed), "{error}");
     }
     for limit in [0, 100_001] {
         let error =
-            plan(&format!(r#"{{"limit_packets": {limit}}}"#)).unwrap().validate("ap.port").unwrap_err();
-        assert_eq!((error.key.as_str(), error.value), ("ap.port.limit_packets", limit.to_string()));
+            plan(&format!(r#"{{"limit_packets": {limit}}}"#)).unwrap().validate("ap.tx_queue").unwrap_err();
+        assert_eq!((error.key.as_str(), error.value), ("ap.tx_queue.limit_packets", limit.to_string()));
     }
-    assert!(TxQueueSpec::default().validate("ap.port").is_ok());
+    assert!(TxQueueSpec::default().validate("ap.tx_queue").is_ok());
 }
 
 /// Scheme, key, the least and the greatest number that it takes, and one below and above.
@@ -128,8 +128,8 @@ fn numbers_are_taken_up_to_their_bounds() {
                 format!(r#"{{"scheme": {{"name": "{scheme}", "{key}": {value}}}}}"#)
             };
             plan(&json(&value)).map_err(|_| key.to_owned()).and_then(|spec: TxQueueSpec| {
-                spec.validate("ap.port")
-                    .map_err(|error| error.key.trim_start_matches("ap.port.scheme.").to_owned())
+                spec.validate("ap.tx_queue")
+                    .map_err(|error| error.key.trim_start_matches("ap.tx_queue.scheme.").to_owned())
             })
         };
         for value in inside {

@@ -124,7 +124,7 @@ proptest! {
         steps in prop::collection::vec(step(), 1..120),
     ) {
         let spec = TxQueueSpec { limit_packets: limit, scheme: serde_json::from_str(scheme).unwrap(), ..TxQueueSpec::default() };
-        let mut port = TxQueue::new(&spec, 7, "ap");
+        let mut tx_queue = TxQueue::new(&spec, 7, "ap");
         let flows = Flows::new(&FlowsSpec::default());
         let view = View { flows: &flows, links: &[] };
         let mut histories: [History; 3] = Default::default();
@@ -149,7 +149,7 @@ proptest! {
                     (given.connection, Packet { flags: TcpFlags::ACK | given.flags, sack, ..ack(given.connection, *number) })
                 }
                 Step::Take => {
-                    if let Some(departure) = port.dequeue(&Grant::ANY, now, || view).map(DequeuedPacket::from) {
+                    if let Some(departure) = tx_queue.dequeue(&Grant::ANY, now, || view).map(DequeuedPacket::from) {
                         let told = || wifair_queue::Exchange {
                             outcome: Outcome::Delivered,
                             packets: std::slice::from_ref(&departure.packet),
@@ -162,16 +162,16 @@ proptest! {
                             overhead: Time::ZERO,
                             service: Time::from_us(100),
                         };
-                        port.complete(&departure, Outcome::Delivered, now, || view, told);
+                        tx_queue.complete(&departure, Outcome::Delivered, now, || view, told);
                     }
                     continue;
                 }
             };
             let packet = Packet { window_bytes: serial, ..packet };
-            let filtered_before = filtered(&port, now);
-            let before = queue(&port);
-            port.enqueue(Ac::BestEffort, &packet, FlowId(flow), StationId((flow % 2) as u16), now, || view);
-            let left = queue(&port);
+            let filtered_before = filtered(&tx_queue, now);
+            let before = queue(&tx_queue);
+            tx_queue.enqueue(Ac::BestEffort, &packet, FlowId(flow), StationId((flow % 2) as u16), now, || view);
+            let left = queue(&tx_queue);
             if packet.class() == Class::Ack && left.contains(&packet) {
                 let history = &mut histories[flow as usize];
                 history.came.push(packet);
@@ -179,8 +179,8 @@ proptest! {
             }
             // An evicted ACK is a loss, for which the filter guarantees nothing: a connection that has lost one starts again.
             let gone: Vec<&Packet> = before.iter().filter(|packet| !left.contains(packet)).collect();
-            let is_filtered = filtered(&port, now) - filtered_before == gone.len() as u64;
-            prop_assert!(is_filtered || gone.is_empty() || filtered(&port, now) == filtered_before || gone.len() > 1);
+            let is_filtered = filtered(&tx_queue, now) - filtered_before == gone.len() as u64;
+            prop_assert!(is_filtered || gone.is_empty() || filtered(&tx_queue, now) == filtered_before || gone.len() > 1);
             for packet in gone.iter().filter(|packet| packet.class() == Class::Ack) {
                 let connection = (packet.tuple.destination & 0xff) as usize;
                 let history = &mut histories[connection];
@@ -225,23 +225,23 @@ fn what_the_later_ack_repeats_is_filtered() {
         (plain(5_000), with(6_000, &[], psh), true),
     ] {
         let scheme = serde_json::from_str(SCHEMES[0]).unwrap();
-        let mut port = TxQueue::new(&TxQueueSpec { scheme, ..TxQueueSpec::default() }, 7, "ap");
+        let mut tx_queue = TxQueue::new(&TxQueueSpec { scheme, ..TxQueueSpec::default() }, 7, "ap");
         let flows = Flows::new(&FlowsSpec::default());
         for packet in [&first, &second] {
             let view = View { flows: &flows, links: &[] };
-            port.enqueue(Ac::BestEffort, packet, FlowId(0), StationId(0), Time::ZERO, || view);
+            tx_queue.enqueue(Ac::BestEffort, packet, FlowId(0), StationId(0), Time::ZERO, || view);
         }
         let left = if goes { vec![second] } else { vec![first, second] };
-        assert_eq!(queue(&port), left);
-        assert_eq!(filtered(&port, Time::ZERO), u64::from(goes));
+        assert_eq!(queue(&tx_queue), left);
+        assert_eq!(filtered(&tx_queue, Time::ZERO), u64::from(goes));
     }
 }
 
-fn queue(port: &TxQueue) -> Vec<Packet> {
-    let buffer = port.buffer();
+fn queue(tx_queue: &TxQueue) -> Vec<Packet> {
+    let buffer = tx_queue.buffer();
     std::iter::successors(buffer.head(), |&slot| buffer.after(slot)).map(|slot| buffer[slot].packet).collect()
 }
 
-fn filtered(port: &TxQueue, now: Time) -> u64 {
-    port.snapshot(now).classes.iter().map(|ledger| ledger.filtered.packets).sum()
+fn filtered(tx_queue: &TxQueue, now: Time) -> u64 {
+    tx_queue.snapshot(now).classes.iter().map(|ledger| ledger.filtered.packets).sum()
 }

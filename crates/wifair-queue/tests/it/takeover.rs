@@ -1,4 +1,4 @@
-//! Another scheme takes over a port in use.
+//! Another scheme takes over a transmit queue in use.
 
 use crate::common;
 
@@ -25,7 +25,7 @@ impl Scheme for AtMost {
 }
 
 struct Ap {
-    port: TxQueue,
+    tx_queue: TxQueue,
     flows: Flows,
     seq: u32,
 }
@@ -33,14 +33,14 @@ struct Ap {
 impl Ap {
     fn new(limit_packets: u32) -> Ap {
         let spec = TxQueueSpec { limit_packets, ..TxQueueSpec::default() };
-        Ap { port: TxQueue::new(&spec, 1, "ap"), flows: Flows::new(&FlowsSpec::default()), seq: 0 }
+        Ap { tx_queue: TxQueue::new(&spec, 1, "ap"), flows: Flows::new(&FlowsSpec::default()), seq: 0 }
     }
 
     fn offer(&mut self, packets: u32) {
         for _ in 0..packets {
-            let Ap { port, flows, seq } = self;
+            let Ap { tx_queue, flows, seq } = self;
             let view = View { flows, links: &[] };
-            port.enqueue(
+            tx_queue.enqueue(
                 Ac::BestEffort,
                 &data(0, *seq),
                 FlowId(0),
@@ -53,7 +53,7 @@ impl Ap {
     }
 
     fn ledger(&self) -> Ledger {
-        self.port.snapshot(Time::from_s(1)).flows[0].classes[Class::Data as usize]
+        self.tx_queue.snapshot(Time::from_s(1)).flows[0].classes[Class::Data as usize]
     }
 }
 
@@ -64,7 +64,7 @@ fn what_the_next_scheme_refuses_counts_as_evicted() {
     ap.offer(13);
     assert_eq!(ap.ledger().tail_dropped.packets, 3);
     let view = View { flows: &ap.flows, links: &[] };
-    ap.port.change_scheme(Box::new(AtMost(4)), Time::from_ms(12), view);
+    ap.tx_queue.change_scheme(Box::new(AtMost(4)), Time::from_ms(12), view);
     let after = ap.ledger();
     assert_eq!([after.queued, after.evicted].map(|count| count.packets), [4, 6]);
     assert_eq!([after.tail_dropped, after.aqm_refused].map(|count| count.packets), [3, 0]);
@@ -86,9 +86,9 @@ fn a_clock_starts_when_its_scheme_comes() {
         let mut ap = Ap::new(10);
         let now = Time::from_s(7) + Time::from_ns(13);
         let view = View { flows: &ap.flows, links: &[] };
-        ap.port.change_scheme(spec.build(), now, view);
+        ap.tx_queue.change_scheme(spec.build(), now, view);
         let name = listed.info.name;
-        assert_eq!(ap.port.next_tick(), at_zero.map(|tick| now + tick), "{name}");
+        assert_eq!(ap.tx_queue.next_tick(), at_zero.map(|tick| now + tick), "{name}");
         ticking += u32::from(at_zero.is_some());
     }
     assert!(ticking >= 3, "pi, pie and dqm have clocks");

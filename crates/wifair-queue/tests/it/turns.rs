@@ -12,9 +12,9 @@ use wifair_queue::{
 
 const LINKS: [Link; 8] = [Link::new(Rate::from_kbps(11_000)); 8];
 
-/// A port whose MAC takes one frame after the other.
+/// A transmit queue whose MAC takes one frame after the other.
 struct Ap {
-    port: TxQueue,
+    tx_queue: TxQueue,
     flows: Flows,
     now: Time,
     serial: u32,
@@ -28,7 +28,7 @@ impl Ap {
             ..TxQueueSpec::default()
         };
         Ap {
-            port: TxQueue::new(&spec, 3, "ap"),
+            tx_queue: TxQueue::new(&spec, 3, "ap"),
             flows: Flows::new(&FlowsSpec::default()),
             now: Time::ZERO,
             serial: 0,
@@ -39,13 +39,13 @@ impl Ap {
         self.serial += 1;
         let packet = Packet { window_bytes: self.serial, payload_bytes, ..data(flow, 1) };
         let view = View { flows: &self.flows, links: &LINKS };
-        self.port.enqueue(Ac::BestEffort, &packet, FlowId(flow), StationId(station), self.now, || view);
+        self.tx_queue.enqueue(Ac::BestEffort, &packet, FlowId(flow), StationId(station), self.now, || view);
     }
 
     /// Sends a frame, and says of which flow it is.
     fn send(&mut self, airtime: impl Fn(StationId) -> Time) -> Option<u32> {
         let view = View { flows: &self.flows, links: &LINKS };
-        let departure = self.port.dequeue(&Grant::ANY, self.now, || view).map(DequeuedPacket::from)?;
+        let departure = self.tx_queue.dequeue(&Grant::ANY, self.now, || view).map(DequeuedPacket::from)?;
         let airtime = airtime(departure.station);
         self.now += airtime;
         let told = || Exchange {
@@ -60,7 +60,7 @@ impl Ap {
             overhead: Time::ZERO,
             service: airtime,
         };
-        self.port.complete(&departure, Outcome::Delivered, self.now, || view, told);
+        self.tx_queue.complete(&departure, Outcome::Delivered, self.now, || view, told);
         Some(departure.flow.0)
     }
 
@@ -80,13 +80,13 @@ impl Ap {
             airtime,
             overhead: Time::ZERO,
         };
-        if self.port.hooks().reception {
-            self.port.receive(&reception, self.now, view);
+        if self.tx_queue.hooks().reception {
+            self.tx_queue.receive(&reception, self.now, view);
         }
-        if !self.port.hooks().police {
+        if !self.tx_queue.hooks().police {
             return PoliceAction::Forward;
         }
-        self.port.police(&reception, self.now, view)
+        self.tx_queue.police(&reception, self.now, view)
     }
 }
 

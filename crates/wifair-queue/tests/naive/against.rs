@@ -1,4 +1,4 @@
-//! A port of a scheme and the model of it side by side, step by step.
+//! A transmit queue of a scheme and the model of it side by side, step by step.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,7 +16,7 @@ use crate::common::{ack, data, syn, upward};
 struct Watched {
     scheme: Box<dyn Scheme>,
     rng: Arc<Mutex<Option<Rng>>>,
-    /// Whether the port may take the decisions that it need not ask for.
+    /// Whether the transmit queue may take the decisions that it need not ask for.
     shortcuts: bool,
 }
 
@@ -102,7 +102,7 @@ pub const SCHEMES: &[&str] = &[
     r#"{"name": "adaptive-pushout", "tie": "random", "no_active_flows": "unbounded", "filter": "safe"}"#,
 ];
 
-/// Whether port and model agree after every step.
+/// Whether transmit queue and model agree after every step.
 pub fn run(
     scheme: &str,
     limit: u32,
@@ -121,7 +121,7 @@ pub fn run(
     };
     let rng = Arc::new(Mutex::new(Some(Rng::stream(7, "ap", "scheme"))));
     let watched = Watched { scheme: spec.scheme.build(), rng: rng.clone(), shortcuts };
-    let mut port = TxQueue::with_scheme(&spec, Box::new(watched), 7, "ap");
+    let mut tx_queue = TxQueue::with_scheme(&spec, Box::new(watched), 7, "ap");
     let mut model = Model::new(&spec, Rng::stream(7, "ap", "scheme"));
     let mut flows = Flows::new(&FlowsSpec { idle_timeout_s: 1.0, ..FlowsSpec::default() });
     let mut last_ack = [u32::MAX - 4000; 6]; // wraps soon
@@ -134,7 +134,7 @@ pub fn run(
     for (serial, step) in (1u32..).zip(steps) {
         now += Time::from_us(u64::from(serial % 7) * 100);
         if serial as usize == middle {
-            earlier = Some((port.snapshot(now), model.clone()));
+            earlier = Some((tx_queue.snapshot(now), model.clone()));
         }
         let tag = |packet: Packet| Packet { window_bytes: serial, ..packet };
         let arrival = match step {
@@ -153,16 +153,16 @@ pub fn run(
                 Some(packet)
             }
             Step::UplinkData { connection } => {
-                flows.observe(&upward(data(connection, 1)), Direction::Up, now, |flow| port.holds(flow));
+                flows.observe(&upward(data(connection, 1)), Direction::Up, now, |flow| tx_queue.holds(flow));
                 None
             }
             Step::Reset { connection } => {
                 let reset = Packet { flags: TcpFlags::RST, ..upward(syn(connection)) };
-                flows.observe(&reset, Direction::Up, now, |flow| port.holds(flow));
+                flows.observe(&reset, Direction::Up, now, |flow| tx_queue.holds(flow));
                 None
             }
             Step::Take => {
-                let got = port
+                let got = tx_queue
                     .dequeue(&Grant::ANY, now, || View { flows: &flows, links: &[] })
                     .map(DequeuedPacket::from);
                 let expected = model.take(now);
@@ -190,13 +190,19 @@ pub fn run(
                         overhead: Time::ZERO,
                         service: Time::ZERO,
                     };
-                    port.complete(&departure, outcome, now, || View { flows: &flows, links: &[] }, exchange);
+                    tx_queue.complete(
+                        &departure,
+                        outcome,
+                        now,
+                        || View { flows: &flows, links: &[] },
+                        exchange,
+                    );
                 }
                 None
             }
             Step::Limit { packets } => {
                 if shrink {
-                    port.set_limit(packets, now);
+                    tx_queue.set_limit(packets, now);
                     model.limit = packets as usize;
                 }
                 None
@@ -208,18 +214,18 @@ pub fn run(
         };
 
         if let Some(packet) = arrival {
-            let flow = flows.observe(&packet, Direction::Down, now, |flow| port.holds(flow));
+            let flow = flows.observe(&packet, Direction::Down, now, |flow| tx_queue.holds(flow));
             while collect && let Some((gone, _)) = flows.pop_forgotten() {
-                let closed = port.retire(gone);
+                let closed = tx_queue.retire(gone);
                 prop_assert_eq!(closed, model.retire(gone));
             }
             let verdict = model.arrive(packet, flow, &flows, now);
-            port.enqueue(Ac::BestEffort, &packet, flow, StationId(0), now, || View {
+            tx_queue.enqueue(Ac::BestEffort, &packet, flow, StationId(0), now, || View {
                 flows: &flows,
                 links: &[],
             });
             if let Verdict::Evict { candidates, .. } = &verdict {
-                let left = queue(&port);
+                let left = queue(&tx_queue);
                 let gone: Vec<Packet> = model.packets().into_iter().filter(|p| !left.contains(p)).collect();
                 prop_assert_eq!(gone.len(), 1, "one arrival pushes one packet out");
                 prop_assert!(candidates.contains(&gone[0]), "{:?} is not among {:?}", gone[0], candidates);
@@ -232,27 +238,27 @@ pub fn run(
                 format!("{:?}", model.rng)
             );
             if !shrink {
-                prop_assert!(port.len() <= limit as usize);
+                prop_assert!(tx_queue.len() <= limit as usize);
             }
         }
 
-        prop_assert_eq!(queue(&port), model.packets());
+        prop_assert_eq!(queue(&tx_queue), model.packets());
         for connection in 0..6 {
-            let acks = queue(&port).into_iter().filter(|p| p.tuple == ack(connection, 0).tuple);
+            let acks = queue(&tx_queue).into_iter().filter(|p| p.tuple == ack(connection, 0).tuple);
             let acks = acks.filter(|p| p.class() == Class::Ack).map(|p| p.window_bytes);
             prop_assert!(acks.is_sorted(), "the ACKs of a flow stay in order");
         }
-        prop_assert_eq!(port.len(), model.packets().len());
-        let snapshot = port.snapshot(now);
+        prop_assert_eq!(tx_queue.len(), model.packets().len());
+        let snapshot = tx_queue.snapshot(now);
         prop_assert_eq!(&snapshot.classes, &model.classes());
         prop_assert_eq!(&snapshot.flows, &model.flow_ledgers());
         for flow in &snapshot.flows {
-            prop_assert_eq!(port.holds(flow.flow), model.holds(flow.flow));
+            prop_assert_eq!(tx_queue.holds(flow.flow), model.holds(flow.flow));
         }
     }
 
     now += Time::from_ms(1);
-    let snapshot = port.snapshot(now);
+    let snapshot = tx_queue.snapshot(now);
     let (length, sojourn) = model.length_and_sojourn(now);
     prop_assert_eq!(snapshot.length.count(), now.as_ns());
     prop_assert!((snapshot.length.mean().unwrap() - length).abs() < 1e-9);
@@ -268,7 +274,7 @@ pub fn run(
 }
 
 /// What is queued, in order.
-pub fn queue(port: &TxQueue) -> Vec<Packet> {
-    let buffer = port.buffer();
+pub fn queue(tx_queue: &TxQueue) -> Vec<Packet> {
+    let buffer = tx_queue.buffer();
     std::iter::successors(buffer.head(), |&slot| buffer.after(slot)).map(|slot| buffer[slot].packet).collect()
 }

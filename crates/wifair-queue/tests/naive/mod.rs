@@ -1,4 +1,4 @@
-//! The obvious model of a port: one list, scanned for every question, written from the schemes' descriptions.
+//! The obvious model of a transmit queue: one list, scanned for every question, written from the schemes' descriptions.
 
 pub mod against;
 

@@ -1,4 +1,4 @@
-//! A port of a scheme and the lists side by side, step by step.
+//! A transmit queue of a scheme and the lists side by side, step by step.
 
 use std::sync::OnceLock;
 
@@ -83,13 +83,13 @@ fn written(scheme: &SchemeSpec) -> serde_json::Value {
 }
 
 /// By their serial numbers, which each packet has as its window.
-fn queue(port: &TxQueue) -> Vec<Packet> {
-    let buffer = port.buffer();
+fn queue(tx_queue: &TxQueue) -> Vec<Packet> {
+    let buffer = tx_queue.buffer();
     std::iter::successors(buffer.head(), |&slot| buffer.after(slot)).map(|slot| buffer[slot].packet).collect()
 }
 
-fn tally(port: &TxQueue, now: Time) -> Tally {
-    let classes = port.snapshot(now).classes;
+fn tally(tx_queue: &TxQueue, now: Time) -> Tally {
+    let classes = tx_queue.snapshot(now).classes;
     let sum = |of: fn(&wifair_queue::Ledger) -> u64| classes.iter().map(of).sum();
     Tally {
         refused: sum(|l| l.tail_dropped.packets),
@@ -129,11 +129,11 @@ fn buckets_in_order() -> Vec<usize> {
         while left.len() > 1 {
             let scheme = serde_json::from_str(r#"{"name": "fq-codel", "queues": 65536}"#).unwrap();
             let spec = TxQueueSpec { limit_packets: left.len() as u32 - 1, scheme, ..TxQueueSpec::default() };
-            let mut port = TxQueue::new(&spec, 7, "ap");
+            let mut tx_queue = TxQueue::new(&spec, 7, "ap");
             let flows = Flows::new(&FlowsSpec::default());
             let view = View { flows: &flows, links: &[] };
             for &n in &left {
-                port.enqueue(
+                tx_queue.enqueue(
                     Ac::BestEffort,
                     &data(n as u32, 1),
                     FlowId(n as u32),
@@ -142,7 +142,7 @@ fn buckets_in_order() -> Vec<usize> {
                     || view,
                 );
             }
-            let kept = queue(&port);
+            let kept = queue(&tx_queue);
             let gone = left.iter().position(|n| !kept.contains(&data(*n as u32, 1))).unwrap();
             let gone = left.remove(gone);
             places[gone] = 7 - left.len();
@@ -153,7 +153,7 @@ fn buckets_in_order() -> Vec<usize> {
     FOUND.get_or_init(find).clone()
 }
 
-/// Whether port and lists agree after every step.
+/// Whether transmit queue and lists agree after every step.
 pub fn run(
     spec: &serde_json::Value,
     limit: u32,
@@ -163,9 +163,9 @@ pub fn run(
     // With one queue all flows collide. With many none do: the stream is one in which these eight do not.
     let buckets = if spec["queues"] == 1 { vec![0; 8] } else { buckets_in_order() };
     let scheme: SchemeSpec = serde_json::from_value(spec.clone()).unwrap();
-    let port_spec = TxQueueSpec { limit_packets: limit, scheme, ..TxQueueSpec::default() };
-    let written = written(&port_spec.scheme);
-    let mut port = TxQueue::new(&port_spec, 7, "ap");
+    let tx_queue_spec = TxQueueSpec { limit_packets: limit, scheme, ..TxQueueSpec::default() };
+    let written = written(&tx_queue_spec.scheme);
+    let mut tx_queue = TxQueue::new(&tx_queue_spec, 7, "ap");
     let mut plain = Plain::new(&written, limit as usize, buckets);
     let filters = written["ack_filter"].as_str().is_some_and(|filter| filter != "off");
     let flows = Flows::new(&FlowsSpec::default());
@@ -175,7 +175,7 @@ pub fn run(
     let mut last_ack = [1_000u32; 8];
     let mut in_service = vec![];
     let mut serial = 0;
-    // A first grant tells the port its category, as it does at an access point before anything is received.
+    // A first grant tells the transmit queue its category, as it does at an access point before anything is received.
     let first =
         [Step::Ack { connection: 0, more: 0, echo: false }, Step::Take, Step::Finish { airtime_us: 500 }];
 
@@ -198,18 +198,18 @@ pub fn run(
                 arrivals.push((connection, packet));
             }
             Step::Take if in_service.is_empty() => {
-                let got = port.dequeue(&Grant::ANY, at, || view).map(DequeuedPacket::from);
+                let got = tx_queue.dequeue(&Grant::ANY, at, || view).map(DequeuedPacket::from);
                 let expected = plain.take(now, &RATES_MBPS);
                 prop_assert_eq!(got.as_ref().map(|d| d.packet), expected.map(|item| item.packet));
                 prop_assert_eq!(got.as_ref().map(|d| d.enqueued_at.as_ns()), expected.map(|item| item.at));
-                prop_assert!(got.is_some() || port.is_empty(), "it keeps nothing back");
+                prop_assert!(got.is_some() || tx_queue.is_empty(), "it keeps nothing back");
                 in_service.extend(got);
             }
             Step::Gather { station, packets, max_bytes } => {
                 let only = Some(StationId(station as u16));
                 let grant = Grant { station: only, max_bytes, gathers: true, ..Grant::ANY };
                 for _ in 0..packets {
-                    let got = port.dequeue(&grant, at, || view).map(DequeuedPacket::from);
+                    let got = tx_queue.dequeue(&grant, at, || view).map(DequeuedPacket::from);
                     let expected = plain.gather(station, max_bytes, now, &RATES_MBPS);
                     prop_assert_eq!(got.as_ref().map(|d| d.packet), expected.map(|item| item.packet));
                     let Some(departure) = got else { break };
@@ -220,7 +220,7 @@ pub fn run(
                 let Some(departure) = in_service.pop() else { continue };
                 let airtime = Time::from_us(airtime_us);
                 let told = exchange(&departure.packet, departure.flow, departure.station, airtime);
-                port.complete(&departure, Outcome::Delivered, at, || view, || told);
+                tx_queue.complete(&departure, Outcome::Delivered, at, || view, || told);
                 plain.in_service -= 1;
                 plain.charge(departure.station.index(), airtime.as_ns(), true, now);
             }
@@ -228,26 +228,26 @@ pub fn run(
                 let packet = &uplink()[packet];
                 let (airtime, overhead) = (Time::from_us(airtime_us), Time::ZERO);
                 let (flow, to) = (FlowId(9), StationId(station as u16));
-                // Of another category first, which is not this port's to charge.
+                // Of another category first, which is not this transmit queue's to charge.
                 for ac in [Ac::Voice, Ac::BestEffort] {
                     let reception = Reception { packet, flow, station: to, ac, airtime, overhead };
-                    if port.hooks().reception {
-                        port.receive(&reception, at, view);
+                    if tx_queue.hooks().reception {
+                        tx_queue.receive(&reception, at, view);
                     }
                 }
                 plain.charge(station, airtime.as_ns(), false, now);
-                if port.hooks().police {
+                if tx_queue.hooks().police {
                     let ac = Ac::BestEffort;
                     let reception = Reception { packet, flow, station: to, ac, airtime, overhead };
                     prop_assert_eq!(
-                        port.police(&reception, at, view),
+                        tx_queue.police(&reception, at, view),
                         plain.police(station, packet, airtime.as_ns(), now)
                     );
                 }
             }
             Step::Wait { ms } => now += ms * 1_000_000,
             Step::Limit { packets } if shrink => {
-                port.set_limit(packets, at);
+                tx_queue.set_limit(packets, at);
                 plain.limit = packets as usize;
             }
             Step::Take | Step::Limit { .. } => {}
@@ -256,7 +256,7 @@ pub fn run(
             serial += 1;
             let packet = Packet { window_bytes: serial, ..packet };
             let station = station_of(connection);
-            port.enqueue(
+            tx_queue.enqueue(
                 Ac::BestEffort,
                 &packet,
                 FlowId(connection as u32),
@@ -266,19 +266,19 @@ pub fn run(
             );
             plain.arrive(packet, connection, station, now, &RATES_MBPS);
         }
-        prop_assert_eq!(queue(&port), plain.packets());
-        prop_assert_eq!(tally(&port, at), plain.tally);
+        prop_assert_eq!(queue(&tx_queue), plain.packets());
+        prop_assert_eq!(tally(&tx_queue, at), plain.tally);
         if filters {
             for connection in 0..8 {
-                let oldest = port.buffer().oldest_redundant(FlowId(connection));
-                let oldest = oldest.map(|slot| port.buffer()[slot].packet);
+                let oldest = tx_queue.buffer().oldest_redundant(FlowId(connection));
+                let oldest = oldest.map(|slot| tx_queue.buffer()[slot].packet);
                 prop_assert_eq!(oldest, plain.oldest_redundant(connection as usize));
             }
         }
-        let bytes: u64 = queue(&port).iter().map(|packet| u64::from(packet.ip_bytes())).sum();
-        prop_assert_eq!(port.buffer().queues().total_bytes(), bytes);
+        let bytes: u64 = queue(&tx_queue).iter().map(|packet| u64::from(packet.ip_bytes())).sum();
+        prop_assert_eq!(tx_queue.buffer().queues().total_bytes(), bytes);
     }
-    for ledger in port.snapshot(Time::from_ns(now + 20_000)).classes {
+    for ledger in tx_queue.snapshot(Time::from_ns(now + 20_000)).classes {
         let left = [ledger.dequeued, ledger.evicted, ledger.aqm_evicted, ledger.filtered, ledger.queued];
         prop_assert_eq!(ledger.accepted.packets, left.iter().map(|count| count.packets).sum::<u64>());
         prop_assert_eq!(ledger.accepted.bytes, left.iter().map(|count| count.bytes).sum::<u64>());

@@ -66,7 +66,7 @@ mod tests {
 
     fn few_frames(plan: &mut Value) {
         for station in plan["bss"]["stations"].as_array_mut().unwrap() {
-            station["port"] = json!({"limit_packets": 3});
+            station["tx_queue"] = json!({"limit_packets": 3});
             station["frame_error_rate"] = json!({"data_up": 0.25, "data_down": 0.25});
         }
         plan["bss"]["mac"] = json!({"retry_limit_short": 2, "retry_limit_long": 2});
@@ -109,18 +109,18 @@ mod tests {
         }
     }
 
-    /// The queue moves from the station's port to the network, at the same goodput.
+    /// The queue moves from the station's transmit queue to the network, at the same goodput.
     #[test]
     fn a_station_holds_little_and_is_as_fast() {
         let run = |small_queue: Value| {
             let mut network = network("802.11b", small_queue, None, |plan| {
                 plan["flows"].as_array_mut().unwrap().truncate(1);
-                plan["bss"]["stations"][0]["port"] = json!({"limit_packets": 1_000});
+                plan["bss"]["stations"][0]["tx_queue"] = json!({"limit_packets": 1_000});
             });
             let mut most = 0;
             for step in 1..3_000 {
                 network.run_until(Time::from_ms(10 * step));
-                most = most.max(network.bss().station_port(StationId(0)).len());
+                most = most.max(network.bss().station_tx_queue(StationId(0)).len());
             }
             (network.connections[0].receiver.stats().payload_bytes_delivered as f64, most)
         };

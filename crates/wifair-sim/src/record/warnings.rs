@@ -25,21 +25,21 @@ pub(super) fn of(plan: &Plan, measured: &[MeasuredBss]) -> String {
 
 /// Whether the scheme of an access point and its limit had an effect.
 fn of_buffer(spec: &ApSpec, MeasuredBss { ap, .. }: &MeasuredBss) -> Option<String> {
-    let scheme = spec.port.scheme.name();
+    let scheme = spec.tx_queue.scheme.name();
     let touched = |c: &Ledger| [c.lost_in_buffer(), c.filtered, c.ce_marked, c.ece_marked].map(|n| n.packets);
-    let touched: u64 = ap.iter().flat_map(|(_, port)| port.classes.iter().flat_map(touched)).sum();
-    if ap.iter().all(|(_, port)| port.length.quantile(1.0).unwrap_or(0.0) == 0.0) {
+    let touched: u64 = ap.iter().flat_map(|(_, tx_queue)| tx_queue.classes.iter().flat_map(touched)).sum();
+    if ap.iter().all(|(_, tx_queue)| tx_queue.length.quantile(1.0).unwrap_or(0.0) == 0.0) {
         return Some(format!("the AP's buffer never queued a packet: {scheme} had nothing to decide"));
     }
-    let limit = spec.port.limit_packets;
-    (touched == 0 && spec.port.scheme.build().shortcuts().release_head)
+    let limit = spec.tx_queue.limit_packets;
+    (touched == 0 && spec.tx_queue.scheme.build().shortcuts().release_head)
         .then(|| format!("the AP's limit of {limit} packets was never reached: any scheme would do the same"))
 }
 
 /// Whether a wire may have been the bottleneck.
 fn of_wire(spec: &WireSpec, MeasuredBss { ap, wire, air, .. }: &MeasuredBss) -> Vec<String> {
-    let (sojourns, sojourn_ns) = ap.iter().fold((0, 0.0), |(count, sum), (_, port)| {
-        (count + port.sojourn.count(), sum + port.sojourn.sum() as f64)
+    let (sojourns, sojourn_ns) = ap.iter().fold((0, 0.0), |(count, sum), (_, tx_queue)| {
+        (count + tx_queue.sojourn.count(), sum + tx_queue.sojourn.sum() as f64)
     });
     let at_ap_ms = ratio(sojourn_ns as u64, sojourns).map_or(0.0, ns_to_ms);
     let warning = |row: WireRow| {

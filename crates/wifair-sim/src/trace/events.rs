@@ -1,4 +1,4 @@
-//! The event log: a row for each event of a packet at a port, and for each transmission.
+//! The event log: a row for each event of a packet at a transmit queue, and for each transmission.
 
 use std::sync::Arc;
 
@@ -21,17 +21,17 @@ row! {
     EventRow in "events" {
         /// Time in nanoseconds from the start of the run. An exchange is logged when it begins.
         time_ns: u64,
-        /// `enqueue`, `refuse`, `evict`, `mark`, `dequeue` (at a port), `police` (a packet from a station about which the AP's
-        /// scheme has decided), `exchange` (a transmission on the medium), `mpdu` (an MPDU of it; of an A-MSDU a row per
-        /// packet), `finish` (the MAC is done with the packet), `beacon`.
+        /// `enqueue`, `refuse`, `evict`, `mark`, `dequeue` (at a transmit queue), `police` (a packet from a station about which
+        /// the AP's scheme has decided), `exchange` (a transmission on the medium), `mpdu` (an MPDU of it; of an A-MSDU a row
+        /// per packet), `finish` (the MAC is done with the packet), `beacon`.
         event: &'static str,
         /// Reason or result: of `refuse` `tail-drop` or `aqm`; of `evict` `redundant`, `victim` or `aqm`; of `mark` `ce` or
         /// `ece`; of `police` `forward`, `ce` or `drop`; of `exchange` and `mpdu` `acknowledged`, `collided`, `data-lost` or
         /// `ack-lost`; of `finish` `delivered` or `lost-at-retry-limit`; of `beacon` `sent` or `collided`.
         detail: &'static str,
-        /// Owner of the port: `ap`, a neighbour's label for its access point, or the station's label.
+        /// Owner of the transmit queue: `ap`, a neighbour's label for its access point, or the station's label.
         node: Arc<str>,
-        /// Access category; empty under DCF, and at a port that several share.
+        /// Access category; empty under DCF, and at a transmit queue that several share.
         category: &'static str,
         /// Label of the station that the packet goes to or comes from; empty in `beacon`, as the next two.
         station: Arc<str>,
@@ -47,7 +47,7 @@ row! {
         payload_bytes: Option<u64>,
         /// Length of the IP packet.
         ip_bytes: Option<u64>,
-        /// Packets queued at the port after the decision.
+        /// Packets queued at the transmit queue after the decision.
         queued_packets: Option<u64>,
         /// Of `dequeue` and `evict`: sojourn time in the queue.
         sojourn_ns: Option<u64>,
@@ -77,14 +77,14 @@ struct LoggedBss {
     journal: Journal,
     ap: Arc<str>,
     stations: Vec<Arc<str>>,
-    /// By port: its node and category.
-    ports: Vec<(Arc<str>, &'static str)>,
+    /// By transmit queue: its node and category.
+    tx_queues: Vec<(Arc<str>, &'static str)>,
 }
 
 impl LoggedBss {
     fn new(ap: &str, stations: &[StationSpec]) -> LoggedBss {
         let stations = stations.iter().map(|station| station.label.as_str().into()).collect();
-        LoggedBss { journal: Journal::new(), ap: ap.into(), stations, ports: vec![] }
+        LoggedBss { journal: Journal::new(), ap: ap.into(), stations, tx_queues: vec![] }
     }
 }
 
@@ -116,23 +116,23 @@ impl EventLog {
     pub fn begin(&mut self, number: usize, bss: &mut Bss) {
         let logged = &mut self.bsss[number];
         bss.keep_journal(&logged.journal);
-        let ports = bss.ports().map(|(node, ac)| {
+        let tx_queues = bss.tx_queues().map(|(node, ac)| {
             let label = match node {
                 Node::Ap => &logged.ap,
                 Node::Station(station) => &logged.stations[station.index()],
             };
             (Arc::clone(label), ac.map_or("", Ac::name))
         });
-        logged.ports = ports.collect();
+        logged.tx_queues = tx_queues.collect();
     }
 
-    /// Logs the events at ports up to now; those of one instant BSS by BSS.
+    /// Logs the events at transmit queues up to now; those of one instant BSS by BSS.
     pub fn log_queue_events(&mut self) {
         let logged = self.rows.len();
         for bss in 0..self.bsss.len() {
             let journal = self.bsss[bss].journal.clone();
             journal.take(|entry| {
-                let row = self.at_port(bss, entry);
+                let row = self.at_tx_queue(bss, entry);
                 self.rows.push(row);
             });
         }
@@ -173,9 +173,9 @@ impl EventLog {
     }
 
     /// A row without a packet.
-    fn empty_row(&self, bss: usize, at: Time, port: u32, station: Option<StationId>) -> EventRow {
-        let LoggedBss { ports, stations, .. } = &self.bsss[bss];
-        let (node, category) = &ports[port as usize];
+    fn empty_row(&self, bss: usize, at: Time, tx_queue: u32, station: Option<StationId>) -> EventRow {
+        let LoggedBss { tx_queues, stations, .. } = &self.bsss[bss];
+        let (node, category) = &tx_queues[tx_queue as usize];
         EventRow {
             time_ns: at.as_ns(),
             event: "",
@@ -201,7 +201,7 @@ impl EventLog {
         }
     }
 
-    fn row(&self, bss: usize, at: Time, port: u32, packet: &Packet, station: StationId) -> EventRow {
+    fn row(&self, bss: usize, at: Time, tx_queue: u32, packet: &Packet, station: StationId) -> EventRow {
         EventRow {
             flow: Arc::clone(&self.flows[address::slot_of(&packet.tuple)]),
             class: packet.class().name(),
@@ -209,14 +209,16 @@ impl EventLog {
             ack: (packet.tuple.protocol == TCP).then_some(packet.ack.into()),
             payload_bytes: Some(packet.payload_bytes.into()),
             ip_bytes: Some(packet.ip_bytes().into()),
-            ..self.empty_row(bss, at, port, Some(station))
+            ..self.empty_row(bss, at, tx_queue, Some(station))
         }
     }
 
-    fn at_port(&self, bss: usize, entry: &JournalEntry) -> EventRow {
+    fn at_tx_queue(&self, bss: usize, entry: &JournalEntry) -> EventRow {
         let queued_packets = Some(entry.queued_packets.into());
-        let row =
-            EventRow { queued_packets, ..self.row(bss, entry.at, entry.port, &entry.packet, entry.station) };
+        let row = EventRow {
+            queued_packets,
+            ..self.row(bss, entry.at, entry.tx_queue, &entry.packet, entry.station)
+        };
         let sojourn_ns = |enqueued_at| Some((entry.at - enqueued_at).as_ns());
         match entry.event {
             TxQueueEvent::Enqueued => EventRow { event: "enqueue", ..row },

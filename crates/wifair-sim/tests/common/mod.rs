@@ -36,7 +36,7 @@ pub fn symmetric(n_up: usize, n_down: usize, scheme: &str, warmup_s: f64, durati
         "run": {"warmup_s": warmup_s, "duration_s": duration_s},
         "bss": {
             "phy": {"name": "802.11b"},
-            "ap": {"port": {"limit_packets": 100, "scheme": {"name": scheme}}},
+            "ap": {"tx_queue": {"limit_packets": 100, "scheme": {"name": scheme}}},
             "stations": stations,
         },
         "wire": {"rate_mbps": 100.0},

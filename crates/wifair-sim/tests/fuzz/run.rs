@@ -70,7 +70,7 @@ fn shortened(mut plan: Plan) -> Plan {
 #[derive(Default)]
 struct Crossings {
     sent_by_stations: u64,
-    to_ap_port: u64,
+    to_ap_tx_queue: u64,
     over_air: u64,
     in_all: u64,
 }
@@ -87,7 +87,7 @@ impl Tap for Crossings {
     }
 
     fn crossed_wire(&mut self, _now: Time, _packet: &Packet, way: Way) {
-        self.to_ap_port += u64::from(way == Way::ToAp);
+        self.to_ap_tx_queue += u64::from(way == Way::ToAp);
         self.in_all += 1;
     }
 }
@@ -146,18 +146,18 @@ fn balance(network: &Network<(Crossings, Fingerprint)>) {
         for (station, usage) in (0..).map(StationId).zip(&snapshot.stations) {
             occupied += usage.up.airtime + usage.down.airtime;
             delivered += usage.up.delivered + usage.down.delivered;
-            let ports = bss.station_ports(station);
-            offered_up += ports.map(|(_, port)| offered(port, network.now())).sum::<u64>();
+            let tx_queues = bss.station_tx_queues(station);
+            offered_up += tx_queues.map(|(_, tx_queue)| offered(tx_queue, network.now())).sum::<u64>();
         }
         assert_eq!(snapshot.elapsed, snapshot.idle + occupied);
-        offered_down += bss.ap_ports().map(|(_, port)| offered(port, network.now())).sum::<u64>();
+        offered_down += bss.ap_tx_queues().map(|(_, tx_queue)| offered(tx_queue, network.now())).sum::<u64>();
     }
     assert_eq!(delivered, crossings.over_air);
     assert_eq!(offered_up, crossings.sent_by_stations);
-    assert_eq!(offered_down, crossings.to_ap_port);
+    assert_eq!(offered_down, crossings.to_ap_tx_queue);
 }
 
-fn offered(port: &TxQueue, now: Time) -> u64 {
+fn offered(tx_queue: &TxQueue, now: Time) -> u64 {
     let count = |ledger: &Ledger| ledger.offered.packets;
-    port.snapshot(now).classes.iter().map(count).sum()
+    tx_queue.snapshot(now).classes.iter().map(count).sum()
 }

@@ -224,8 +224,8 @@ fn new_flows_shift_nobodys_draws() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Sent = received + lost + under way, with the losses where the ports and the wire say that they are; delays are physical;
-    /// two runs in a row are one.
+    /// Sent = received + lost + under way, with the losses where the transmit queues and the wire say that they are; delays are
+    /// physical; two runs in a row are one.
     #[test]
     fn datagrams_are_conserved(
         (n_up, n_down, seed) in (0usize..3, 0usize..3, 1u64..1000),
@@ -253,11 +253,11 @@ proptest! {
             plan["wire"]["rate_up_mbps"] = json!(1.0);
             plan["wire"]["limit_packets"] = json!(2);
         }
-        plan["bss"]["ap"]["port"] =
+        plan["bss"]["ap"]["tx_queue"] =
             json!({"limit_packets": limit, "scheme": {"name": scheme}});
         for station in plan["bss"]["stations"].as_array_mut().unwrap() {
             station["frame_error_rate"] = json!({"data_up": frame_errors, "ack_up": frame_errors / 2.0});
-            station["port"] = json!({"limit_packets": limit});
+            station["tx_queue"] = json!({"limit_packets": limit});
         }
         let whole = record(&plan, seed);
         prop_assert_eq!(&whole, &record(&plan, seed));
@@ -269,7 +269,7 @@ proptest! {
         };
         // SYN and FIN are the same class; bulk flows that began before the measurement have none of them in it.
         if n_up + n_down == 0 {
-            let in_ports: u64 = ["ap", "stations"]
+            let in_tx_queues: u64 = ["ap", "stations"]
                 .iter()
                 .map(|node| {
                     let row = at(node);
@@ -277,11 +277,11 @@ proptest! {
                 })
                 .sum();
             let lost = sum(|row| row.lost_packets);
-            // A frame given up after its receiver had got it counts at the port and not at the flow.
+            // A frame given up after its receiver had got it counts at the transmit queue and not at the flow.
             let on_wire = whole.run.wire_lost_packets + whole.run.wire_dropped_packets;
-            prop_assert!(lost <= in_ports + on_wire, "{} {}", lost, in_ports);
+            prop_assert!(lost <= in_tx_queues + on_wire, "{} {}", lost, in_tx_queues);
             if frame_errors == 0.0 {
-                prop_assert_eq!(lost, in_ports + on_wire);
+                prop_assert_eq!(lost, in_tx_queues + on_wire);
             }
         }
         for row in &whole.datagrams {

@@ -34,7 +34,7 @@ fn every_course_is_the_one_that_it_always_was() {
         let table: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         for (scheme, hash) in table["hashes"].as_object().unwrap() {
             let mut plan = table["plan"].clone();
-            plan["bss"]["ap"]["port"]["scheme"] = json!({"name": scheme});
+            plan["bss"]["ap"]["tx_queue"]["scheme"] = json!({"name": scheme});
             let course = fingerprint(&common::plan(&plan), table["seed"].as_u64().unwrap()).unwrap();
             found.insert(format!("{name} {scheme}"), format!("{course:016x}"));
             pinned.insert(format!("{name} {scheme}"), hash.as_str().unwrap().to_owned());

@@ -114,7 +114,7 @@ fn a_lowered_limit_throws_nothing_out_and_a_raised_one_gives_room() {
         let (mut longest, mut drained) = ([0; 3], false);
         while network.now() < Time::from_s(40) {
             network.run_until(network.now() + tick);
-            let length = network.bss().ap_port().len();
+            let length = network.bss().ap_tx_queue().len();
             let now_s = network.now().as_secs_f64();
             if (10.001..20.0).contains(&now_s) {
                 drained |= length <= 10;
@@ -127,7 +127,7 @@ fn a_lowered_limit_throws_nothing_out_and_a_raised_one_gives_room() {
             before = length;
         }
         assert_eq!(longest, [100, 10, 60], "{scheme}");
-        let ledger = network.bss().ap_port().snapshot(network.now()).classes;
+        let ledger = network.bss().ap_tx_queue().snapshot(network.now()).classes;
         for class in ledger {
             let gone = class.dequeued.packets + class.evicted.packets + class.filtered.packets;
             assert!(gone <= class.accepted.packets, "{scheme}: {class:?}");

@@ -20,7 +20,7 @@ fn step_of_load(controller: Value) -> Value {
     let mut plan = common::symmetric(6, 2, "droptail", 0.0, 300.0);
     plan["run"]["sample_interval_s"] = json!(1.0);
     plan["wire"] = json!({"rate_mbps": 100.0, "one_way_delay_ms": 50.0});
-    plan["bss"]["ap"]["port"] = json!({"limit_packets": 30, "limit_controller": controller});
+    plan["bss"]["ap"]["tx_queue"] = json!({"limit_packets": 30, "limit_controller": controller});
     for flow in plan["flows"].as_array_mut().unwrap() {
         flow["tcp"]["receiver_window_segments"] = json!(44);
         if flow["direction"] == "up" {

@@ -10,7 +10,7 @@ use wifair_sim::{Progress, QueueRow, RunRecord, run};
 /// Two uplink and two downlink flows with windows that fill any buffer of 100 packets, once they have settled.
 fn settled(scheme: &Value, ecn: bool) -> RunRecord {
     let mut plan = common::symmetric(2, 2, "droptail", 60.0, 60.0);
-    plan["bss"]["ap"]["port"]["scheme"] = scheme.clone();
+    plan["bss"]["ap"]["tx_queue"]["scheme"] = scheme.clone();
     plan["wire"]["one_way_delay_ms"] = json!(25.0);
     for flow in plan["flows"].as_array_mut().unwrap() {
         flow["tcp"]["ecn"] = json!(ecn);

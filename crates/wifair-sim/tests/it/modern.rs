@@ -15,7 +15,7 @@ fn record(plan: &Value, seed: u64) -> RunRecord {
 /// The symmetric BSS with the scheme's own limit and hosts of today: CUBIC, SACK, wide windows.
 fn bss(n_up: usize, n_down: usize, scheme: &str, duration_s: f64) -> Value {
     let mut plan = common::symmetric(n_up, n_down, scheme, 10.0, duration_s);
-    plan["bss"]["ap"]["port"].as_object_mut().unwrap().remove("limit_packets");
+    plan["bss"]["ap"]["tx_queue"].as_object_mut().unwrap().remove("limit_packets");
     for flow in plan["flows"].as_array_mut().unwrap() {
         flow["tcp"]["receiver_window_segments"] = json!(1_000);
         flow["tcp"]["window_scale"] = json!(7);
@@ -52,7 +52,7 @@ fn equal_downlink_flows_get_equal_shares() {
 fn off(scheme: &Value, phy: &str, rates: &[f64], ecn: bool) -> f64 {
     let mut plan = bss(0, rates.len(), "droptail", 60.0);
     plan["bss"]["phy"]["name"] = json!(phy);
-    plan["bss"]["ap"]["port"]["scheme"] = scheme.clone();
+    plan["bss"]["ap"]["tx_queue"]["scheme"] = scheme.clone();
     for (station, mbps) in rates.iter().enumerate() {
         plan["bss"]["stations"][station]["rate_mbps"] = json!(mbps);
         plan["flows"][station]["tcp"]["ecn"] = json!(ecn);
@@ -128,7 +128,7 @@ fn receive_offload_answers_an_aggregate_with_one_ack() {
         plan["bss"]["phy"] = json!({"name": "802.11ax", "width_mhz": 80});
         plan["bss"]["mac"] = json!({"edca": {}});
         plan["wire"] = json!({"rate_mbps": 10_000.0});
-        plan["bss"]["ap"]["port"]["limit_packets"] = json!(1_000);
+        plan["bss"]["ap"]["tx_queue"]["limit_packets"] = json!(1_000);
         plan["bss"]["stations"][0] = json!({"label": "down-1", "mcs": 11});
         plan["flows"][0]["tcp"]["delayed_ack"] = json!({"segments": 2});
         plan["flows"][0]["tcp"]["receive_offload"] = if receive_offload { json!({}) } else { json!(null) };

@@ -65,9 +65,8 @@ fn plan(phy: &str, bsss: &[(char, Drawn)], apart_m: f64, flows: &[Value]) -> Val
             }
             station
         });
-        let port = json!({"limit_packets": 20, "scheme": {"name": SCHEMES[bss.scheme]}});
-        let mut of =
-            json!({"ap": {"position_m": [x, 0.0], "port": port}, "stations": stations.collect::<Vec<_>>()});
+        let tx_queue = json!({"limit_packets": 20, "scheme": {"name": SCHEMES[bss.scheme]}});
+        let mut of = json!({"ap": {"position_m": [x, 0.0], "tx_queue": tx_queue}, "stations": stations.collect::<Vec<_>>()});
         match number {
             0 => {
                 of["phy"] = json!({"name": phy});
@@ -132,7 +131,7 @@ proptest! {
 
     /// BSSs that do not receive each other: each has the results that it has alone, the neighbour next to a first BSS without
     /// flows, since its name seeds its access point's streams. Its flows come first in both plans, since a flow's place gives
-    /// it its ports, which schemes hash.
+    /// it its transmit queues, which schemes hash.
     #[test]
     fn neighbours_out_of_reach_change_nothing(bsss in drawn(), phy in phy(), seed in 1..100_u64) {
         let [a, b] = [('a', bsss[0].clone()), ('b', bsss[1].clone())];
@@ -332,8 +331,8 @@ fn what_cannot_be_is_refused_by_its_key() {
         "neighbours[0].stations[0].rate_mbps"
     );
     assert_eq!(
-        error(&|plan| plan["neighbours"][0]["ap"]["port"]["limit_packets"] = json!(0)),
-        "neighbours[0].ap.port.limit_packets"
+        error(&|plan| plan["neighbours"][0]["ap"]["tx_queue"]["limit_packets"] = json!(0)),
+        "neighbours[0].ap.tx_queue.limit_packets"
     );
     assert_eq!(
         error(&|plan| plan["neighbours"][0]["wire"]["loss_rate"] = json!(2.0)),

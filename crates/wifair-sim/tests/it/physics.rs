@@ -85,7 +85,7 @@ fn any_plan() -> impl Strategy<Value = (Value, u64)> {
                 .enumerate()
                 .map(|(i, ((rate, error, limit), _))| {
                     json!({
-                        "label": format!("s{i}"), "rate_mbps": rate, "port": {"limit_packets": limit},
+                        "label": format!("s{i}"), "rate_mbps": rate, "tx_queue": {"limit_packets": limit},
                         "frame_error_rate": {"data_up": error, "data_down": error, "ack_up": error / 4.0, "ack_down": error / 4.0},
                     })
                 })
@@ -112,7 +112,7 @@ fn any_plan() -> impl Strategy<Value = (Value, u64)> {
                 "bss": {
                     "phy": {"name": "802.11b"},
                     "mac": {"rts_threshold_bytes": rts_threshold},
-                    "ap": {"port": {
+                    "ap": {"tx_queue": {
                         "limit_packets": limit, "limit_counts_in_service": counts_in_service,
                         "scheme": {"name": scheme},
                     }},

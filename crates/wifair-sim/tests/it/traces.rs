@@ -27,7 +27,7 @@ fn busy(scheme: &str) -> Value {
     plan["bss"]["stations"][2]["frame_error_rate"] =
         json!({"data_up": 0.2, "ack_down": 0.1, "data_down": 0.1});
     plan["bss"]["mac"] = json!({"rts_threshold_bytes": 1000, "retry_limit_short": 4});
-    plan["bss"]["ap"]["port"]["limit_packets"] = json!(15);
+    plan["bss"]["ap"]["tx_queue"]["limit_packets"] = json!(15);
     for flow in plan["flows"].as_array_mut().unwrap() {
         flow["tcp"]["ecn"] = json!(true);
         flow["tcp"]["sack"] = json!({});
@@ -67,18 +67,18 @@ fn with_changes(mut plan: Value) -> Value {
         {"at_s": 5.0, "ap": {"limit_packets": 4}},
         {"at_s": 7.0, "ap": {"limit_packets": 30}},
     ]);
-    plan["bss"]["ap"]["port"]["lowered_limit"] = json!("evict");
+    plan["bss"]["ap"]["tx_queue"]["lowered_limit"] = json!("evict");
     plan["bss"]["ap"]["flows"] = json!({"idle_timeout_s": 1.0});
     plan["run"]["sample_interval_s"] = json!(1.0);
     plan
 }
 
-/// Every scheme in the busy BSS: under DCF, with changes while it runs, under EDCA, and with one port for all categories where
-/// that is possible.
+/// Every scheme in the busy BSS: under DCF, with changes while it runs, under EDCA, and with one transmit queue for all
+/// categories where that is possible.
 fn plans() -> impl Iterator<Item = (String, Plan)> {
     common::schemes().into_iter().flat_map(|scheme| {
         let mut shared = with_edca(busy(scheme));
-        shared["bss"]["mac"]["edca"]["share_port"] = json!("ap");
+        shared["bss"]["mac"]["edca"]["share_tx_queue"] = json!("ap");
         let mut mixed = with_aggregates(
             busy(scheme),
             json!({"name": "802.11n"}),
@@ -150,7 +150,7 @@ fn the_record_is_the_same_with_traces() {
     }
 }
 
-/// The event log and the ports' counters count the same events independently.
+/// The event log and the transmit queues' counters count the same events independently.
 #[test]
 fn the_event_log_agrees_with_the_books() {
     let folder = folder("books");
@@ -235,7 +235,7 @@ fn the_medium_agrees(record: &RunRecord, rows: &[EventRow]) {
     assert!(by_mac <= on_air + by_requests && on_air <= by_mac + 1_024, "{by_mac} {on_air} {by_requests}");
 }
 
-/// At each port the queue is as long as what came in and went out says.
+/// At each transmit queue the queue is as long as what came in and went out says.
 fn lengths_follow_from_events(rows: &[EventRow]) {
     let mut lengths: BTreeMap<(&str, &str), i64> = BTreeMap::new();
     for (index, row) in rows.iter().enumerate() {

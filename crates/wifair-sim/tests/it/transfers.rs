@@ -200,7 +200,7 @@ fn any_cell() -> impl Strategy<Value = (Value, u64)> {
     (scheme, prop::collection::vec(flow, 1..6), 2u32..30, 0.0..0.08f64, any::<u64>()).prop_map(
         |(scheme, flows, limit, loss_rate, seed)| {
             let mut plan = common::symmetric(flows.len(), 0, scheme, 0.0, 20.0);
-            plan["bss"]["ap"]["port"]["limit_packets"] = json!(limit);
+            plan["bss"]["ap"]["tx_queue"]["limit_packets"] = json!(limit);
             plan["wire"] = json!({"rate_mbps": 100.0, "loss_rate": loss_rate});
             for (i, (up, bytes, count, error, handshake, segments)) in flows.into_iter().enumerate() {
                 let error = if i == 0 { error } else { error / 8.0 };
@@ -287,7 +287,7 @@ fn the_network_keeps_nothing_of_finished_connections() {
     for second in 1..=100 {
         network.run_until(wifair_core::Time::from_s(second));
         finished += network.finished_transfers().count();
-        known_flows.push(network.bss().ap_port().snapshot(network.now()).flows.len());
+        known_flows.push(network.bss().ap_tx_queue().snapshot(network.now()).flows.len());
     }
     assert!(finished > 5_000, "{finished} transfers");
     let (early, late) = (known_flows[20..40].iter().max(), known_flows[80..].iter().max());

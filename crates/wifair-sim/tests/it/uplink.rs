@@ -45,7 +45,7 @@ fn every(n: u64, class: Class, action: PoliceAction) -> EveryNth {
 /// Two flows each way, the first of each with ECN, on 802.11b or, with A-MPDUs, on 802.11ax.
 fn plan(scheme: EveryNth, aggregates: bool) -> Plan {
     let mut plan = common::symmetric(2, 2, "droptail", 0.0, 20.0);
-    plan["bss"]["ap"]["port"]["scheme"] = json!({"name": "external", "id": "every-nth"});
+    plan["bss"]["ap"]["tx_queue"]["scheme"] = json!({"name": "external", "id": "every-nth"});
     plan["wire"]["one_way_delay_ms"] = json!(10.0);
     for (index, flow) in plan["flows"].as_array_mut().unwrap().iter_mut().enumerate() {
         flow["tcp"]["ecn"] = json!(index % 2 == 0);

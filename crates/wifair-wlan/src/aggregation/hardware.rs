@@ -1,4 +1,4 @@
-//! The layer between the AP's ports and the medium (`ap.hardware` in a plan; `docs/medium.md`, section 12).
+//! The layer between the AP's transmit queues and the medium (`ap.hardware` in a plan; `docs/medium.md`, section 12).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use super::airtime_estimate::{Kernel, expected_airtime};
 use crate::check;
 use crate::phy::Mode;
 
-/// Driver and hardware queues between the AP's ports and the medium.
+/// Driver and hardware queues between the AP's transmit queues and the medium.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "name", rename_all = "kebab-case")]
 pub enum HardwareSpec {
@@ -110,7 +110,7 @@ pub(crate) struct Hardware {
     pub max_attempts: Option<u32>,
 }
 
-/// When packets leave the port.
+/// When packets leave the transmit queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Feed {
     /// When a PPDU is formed.
@@ -165,7 +165,7 @@ impl Hardware {
         max_attempts: None,
     };
 
-    /// Whether packets leave the port ahead of access, unlike with `ideal`.
+    /// Whether packets leave the transmit queue ahead of access, unlike with `ideal`.
     pub fn prefetches(&self) -> bool {
         self.ahead > 0 || self.feed != Feed::OnDemand
     }
@@ -299,7 +299,7 @@ impl Backlog {
         }
     }
 
-    /// Permission for a category's port to release one more packet.
+    /// Permission for a category's transmit queue to release one more packet.
     pub fn grant(&self, feed: Feed, (ac, rank): (Ac, usize), occasion: Occasion, gathers: bool) -> Grant<'_> {
         let grant = Grant { ac, gathers, ..Grant::ANY };
         let Feed::Airtime(limits) = feed else { return grant };

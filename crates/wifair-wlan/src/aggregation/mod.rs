@@ -170,9 +170,9 @@ pub(crate) struct Aggregation {
     agreements: Vec<Option<Agreement>>,
     /// By channel access function: its pending links, in the order in which they became pending.
     pending: Vec<VecDeque<LinkId>>,
-    /// The layer below the AP's ports.
+    /// The layer below the AP's transmit queues.
     pub hardware: Hardware,
-    /// Content of the AP's link queues; only if packets leave the ports ahead of PPDUs.
+    /// Content of the AP's link queues; only if packets leave the transmit queues ahead of PPDUs.
     pub backlog: Backlog,
     /// By the AP's channel access functions: the formed PPDUs, with the one in service at the head.
     pub built: [VecDeque<QueuedPpdu>; 4],
@@ -225,7 +225,7 @@ impl Aggregation {
         self.rules.fill == Fill::Gather
     }
 
-    /// The layer below the port of a channel access function.
+    /// The layer below the transmit queue of a channel access function.
     pub fn hardware_of(&self, function: EdcafId) -> &Hardware {
         if Numbering::EDCA.node(function).is_ap() { &self.hardware } else { &Hardware::IDEAL }
     }
@@ -261,13 +261,14 @@ impl Aggregation {
         (agreement.expect("a link with an agreement is in service"), &mut self.backlog)
     }
 
-    /// Takes the pending link that a channel access function serves before it asks its port; `last` was in service last.
+    /// Takes the pending link that a channel access function serves before it asks its transmit queue; `last` was in service
+    /// last.
     pub fn take_pending(&mut self, function: EdcafId, last: LinkId) -> Option<LinkId> {
         let pending = &mut self.pending[function.index()];
         if *pending.front()? == last { None } else { pending.pop_front() }
     }
 
-    /// Takes the pending link that it serves if its port releases nothing.
+    /// Takes the pending link that it serves if its transmit queue releases nothing.
     pub fn take_last(&mut self, function: EdcafId) -> Option<LinkId> {
         self.pending[function.index()].pop_front()
     }
@@ -444,9 +445,9 @@ mod tests {
 
     use super::*;
 
-    /// Both ends of an agreement, the port above, and what has come of it.
+    /// Both ends of an agreement, the transmit queue above, and what has come of it.
     struct Side {
-        port: TxQueue,
+        tx_queue: TxQueue,
         agreement: Agreement,
         passed: Vec<(u32, Time)>,
         finished: Vec<String>,
@@ -457,20 +458,22 @@ mod tests {
 
     impl Side {
         fn new(is_general: bool, amsdu: Amsdu) -> Side {
-            let port = TxQueue::new(&TxQueueSpec { limit_packets: 1_000, ..TxQueueSpec::default() }, 1, "ap");
+            let tx_queue =
+                TxQueue::new(&TxQueueSpec { limit_packets: 1_000, ..TxQueueSpec::default() }, 1, "ap");
             let (passed, finished) = (vec![], vec![]);
-            Side { port, agreement: Agreement::new(8, amsdu), passed, finished, is_general }
+            Side { tx_queue, agreement: Agreement::new(8, amsdu), passed, finished, is_general }
         }
 
         /// Sends a PPDU, or a Block Ack Request; `lost` has the bits of the MPDUs that the channel loses.
         fn exchange(&mut self, fate: u8, lost: u32, is_watched: bool, limits: &Limits, now: Time) {
-            let Side { port, agreement, passed, finished, is_general } = self;
+            let Side { tx_queue, agreement, passed, finished, is_general } = self;
             agreement.originator.take_general_path(*is_general);
             let flows = Flows::new(&FlowsSpec::default());
             let view = View { flows: &flows, links: &[] };
             agreement.originator.dissolve();
             let formed = agreement.originator.form(limits, now, |max_bytes| {
-                port.dequeue(&Grant { max_bytes, gathers: true, ..Grant::ANY }, now, || view)
+                tx_queue
+                    .dequeue(&Grant { max_bytes, gathers: true, ..Grant::ANY }, now, || view)
                     .map(DequeuedPacket::from)
             });
             agreement.originator.serve(formed.ppdu);
@@ -562,12 +565,12 @@ mod tests {
                 for _ in 0..packets * packets {
                     seq += 1;
                     let packet = Packet { seq, payload_bytes: seq * 7_919 % 1_461, header_bytes: 40, ..Packet::default() };
-                    for Side { port, .. } in &mut sides {
-                        port.enqueue(Ac::BestEffort, &packet, FlowId(0), StationId(0), now, || view);
+                    for Side { tx_queue, .. } in &mut sides {
+                        tx_queue.enqueue(Ac::BestEffort, &packet, FlowId(0), StationId(0), now, || view);
                     }
                 }
                 let [short, _] = &sides;
-                if short.port.is_empty() && !short.agreement.originator.is_pending() {
+                if short.tx_queue.is_empty() && !short.agreement.originator.is_pending() {
                     continue;
                 }
                 let lost = if fate % 3 == 0 { noise } else { 0 };

@@ -1,5 +1,5 @@
-//! The originator's side of a Block Ack agreement: the MPDUs that its channel access function has taken from the port and that
-//! are not yet acknowledged or given up (802.11-2020, 10.25.6; `docs/medium.md`, section 12).
+//! The originator's side of a Block Ack agreement: the MPDUs that its channel access function has taken from the transmit queue
+//! and that are not yet acknowledged or given up (802.11-2020, 10.25.6; `docs/medium.md`, section 12).
 
 use std::collections::VecDeque;
 

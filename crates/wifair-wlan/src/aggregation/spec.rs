@@ -10,17 +10,17 @@ use crate::check;
 use crate::phy::timing::BssTiming;
 use crate::phy::{Band, Format, PhySpec};
 
-/// Which packets of a port join a PPDU for a station.
+/// Which packets of a transmit queue join a PPDU for a station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fill {
-    /// All packets for the station, in the order of the port's scheme, wherever they are queued; for a FIFO
+    /// All packets for the station, in the order of the transmit queue's scheme, wherever they are queued; for a FIFO
     /// as in ns-3.
     #[default]
     Gather,
     /// Packets from the head of the queue up to the first for another station.
     HeadRun,
-    /// The port feeds one driver queue per station in its scheme's order, as drivers did before 2016. At the
+    /// The transmit queue feeds one driver queue per station in its scheme's order, as drivers did before 2016. At the
     /// access point only.
     DriverQueue,
 }
@@ -84,7 +84,7 @@ pub struct AggregationSpec {
     /// When the packets of a received A-MPDU are delivered, as far as they are in order: ppdu (all at its end) or
     /// mpdu (those of each MPDU at the MPDU's own end, as in ns-3).
     pub delivery: MpduDelivery,
-    /// Which packets of a port join a PPDU: gather (all for its station), head-run (up to the first for
+    /// Which packets of a transmit queue join a PPDU: gather (all for its station), head-run (up to the first for
     /// another) or driver-queue (those in the station's driver queue).
     pub fill: Fill,
     /// Limit of all driver queues of an access category together in packets, 1 to 100000. Only with `fill =

@@ -21,29 +21,29 @@ impl Bss {
         snapshot(self, self.exchanges.field.as_deref().map(FieldShare::field), now)
     }
 
-    /// The AP's port; under EDCA that of best effort.
-    pub fn ap_port(&self) -> &TxQueue {
-        self.exchanges.nodes.usual_port(Node::Ap)
+    /// The AP's transmit queue; under EDCA that of best effort.
+    pub fn ap_tx_queue(&self) -> &TxQueue {
+        self.exchanges.nodes.usual_tx_queue(Node::Ap)
     }
 
-    /// A station's port; under EDCA that of best effort.
-    pub fn station_port(&self, station: StationId) -> &TxQueue {
-        self.exchanges.nodes.usual_port(Node::Station(station))
+    /// A station's transmit queue; under EDCA that of best effort.
+    pub fn station_tx_queue(&self, station: StationId) -> &TxQueue {
+        self.exchanges.nodes.usual_tx_queue(Node::Station(station))
     }
 
-    /// The AP's ports: one under DCF, or if the categories share it; else those of the categories that can get packets, the
-    /// highest first.
-    pub fn ap_ports(&self) -> impl Iterator<Item = (Option<Ac>, &TxQueue)> {
-        self.exchanges.nodes.ports_of(Node::Ap)
+    /// The AP's transmit queues: one under DCF, or if the categories share it; else those of the categories that can get
+    /// packets, the highest first.
+    pub fn ap_tx_queues(&self) -> impl Iterator<Item = (Option<Ac>, &TxQueue)> {
+        self.exchanges.nodes.tx_queues_of(Node::Ap)
     }
 
-    /// A station's ports, see [`Bss::ap_ports`].
-    pub fn station_ports(&self, station: StationId) -> impl Iterator<Item = (Option<Ac>, &TxQueue)> {
-        self.exchanges.nodes.ports_of(Node::Station(station))
+    /// A station's transmit queues, see [`Bss::ap_tx_queues`].
+    pub fn station_tx_queues(&self, station: StationId) -> impl Iterator<Item = (Option<Ac>, &TxQueue)> {
+        self.exchanges.nodes.tx_queues_of(Node::Station(station))
     }
 
-    /// All packets that wait in a port, or are in service and have not reached their receiver, and whether each goes to a
-    /// station.
+    /// All packets that wait in a transmit queue, or are in service and have not reached their receiver, and whether each goes
+    /// to a station.
     pub fn packets_under_way(&self) -> impl Iterator<Item = (bool, &Packet)> {
         self.exchanges.nodes.packets_under_way()
     }
@@ -80,7 +80,7 @@ impl Bss {
     }
 
     /// Returns the next flow that the AP's monitor has forgotten, with the 5-tuple of its uplink packets and its ledger at the
-    /// AP's ports by class. Its id may be reused from now on.
+    /// AP's transmit queues by class. Its id may be reused from now on.
     #[inline]
     pub fn pop_forgotten(&mut self) -> Option<(FlowId, FiveTuple, [Ledger; 3])> {
         self.exchanges.nodes.pop_forgotten()

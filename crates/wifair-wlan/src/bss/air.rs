@@ -1,5 +1,5 @@
-//! Observation of the BSS: the transmissions of the exchange that has just begun, and the journal of all ports. `frames` lists
-//! the MAC frames.
+//! Observation of the BSS: the transmissions of the exchange that has just begun, and the journal of all transmit queues.
+//! `frames` lists the MAC frames.
 //!
 //! An exchange is fully determined when it starts (`docs/medium.md`, section 3), so its frames can be listed at once, with the
 //! times at which they will be on the air.
@@ -26,19 +26,20 @@ struct Transmitting {
 }
 
 impl Bss {
-    /// Makes every port write in `journal` from now on.
+    /// Makes every transmit queue write in `journal` from now on.
     pub fn keep_journal(&mut self, journal: &Journal) {
         self.exchanges.nodes.keep_journal(journal);
     }
 
-    /// The node and category of each port, by its number; no category under DCF, and if a node's categories share a port.
-    pub fn ports(&self) -> impl Iterator<Item = (Node, Option<Ac>)> {
-        self.exchanges.nodes.ports()
+    /// The node and category of each transmit queue, by its number; no category under DCF, and if a node's categories share a
+    /// transmit queue.
+    pub fn tx_queues(&self) -> impl Iterator<Item = (Node, Option<Ac>)> {
+        self.exchanges.nodes.tx_queues()
     }
 
-    /// The node of the port, or sender, of this number.
-    pub fn node_of_port(&self, port: u32) -> Node {
-        self.exchanges.nodes.numbering().node(EdcafId::at(port as usize))
+    /// The node of the transmit queue, or sender, of this number.
+    pub fn node_of_tx_queue(&self, tx_queue: u32) -> Node {
+        self.exchanges.nodes.numbering().node(EdcafId::at(tx_queue as usize))
     }
 
     /// The senders of the exchange that has just begun, one or those that collide.

@@ -89,21 +89,23 @@ impl Bss {
             (access, Rng::stream(seed, label, &purpose("backoff", ac)))
         };
         field::check(spec, &phy)?;
-        let shares_port = |node| edca.as_ref().is_some_and(|edca| edca.shares_port(node));
-        let ports = each().map(|(node, label, ac)| match shares_port(node) {
-            false => TxQueue::for_purpose(&spec.port(node.index(), ac), seed, label, &purpose("scheme", ac)),
+        let shares_tx_queue = |node| edca.as_ref().is_some_and(|edca| edca.shares_tx_queue(node));
+        let tx_queues = each().map(|(node, label, ac)| match shares_tx_queue(node) {
+            false => {
+                TxQueue::for_purpose(&spec.tx_queue(node.index(), ac), seed, label, &purpose("scheme", ac))
+            }
             true if ac == Some(RANKS[0]) => {
-                TxQueue::for_categories(spec.node_port(node.index()), seed, label)
+                TxQueue::for_categories(spec.node_tx_queue(node.index()), seed, label)
             }
             true => TxQueue::new(&TxQueueSpec::default(), seed, label), // no packets ever arrive there
         });
         let edcafs = each().map(|(node, _, ac)| {
             let ac = ac.unwrap_or(Ac::BestEffort);
-            let (port, txop_limit) = match &edca {
-                Some(edca) => (edca.port_of(node, ac), edca.txop_limit(node, ac)),
+            let (tx_queue, txop_limit) = match &edca {
+                Some(edca) => (edca.tx_queue_of(node, ac), edca.txop_limit(node, ac)),
                 None => (numbering.edcaf(node, ac), Time::ZERO),
             };
-            Edcaf::new(Role { is_ap: node.is_ap(), ac, port, txop_limit })
+            Edcaf::new(Role { is_ap: node.is_ap(), ac, tx_queue, txop_limit })
         });
         let own = |ac: &Option<Ac>| {
             let own = ac.map(|ac| spec.ap.categories.of(ac));
@@ -141,7 +143,7 @@ impl Bss {
         if edca_controller.is_some() {
             contention.begin_generally(); // where stations adopt CWmin
         }
-        let places: Vec<_> = ports.zip(edcafs).collect();
+        let places: Vec<_> = tx_queues.zip(edcafs).collect();
         let views = Views::new(link_table(Direction::Down), link_table(Direction::Up));
         let mut nodes = Nodes::new(edca, numbering, places, own, views);
         if let Some((rules, hardware)) = spec.aggregation(&mac, &phy)? {
@@ -167,7 +169,7 @@ impl Bss {
             exchanges: Exchanges {
                 medium: Medium::new(contention, numbering, beacons),
                 field: spec.field.is_some().then(|| Box::new(FieldShare::new(numbering))),
-                meter: Meter::wanted_by(nodes.ports_of(Node::Ap)),
+                meter: Meter::wanted_by(nodes.tx_queues_of(Node::Ap)),
                 marked: Packet::default(),
                 queue_sizes: None,
                 announced_cw_min: None,

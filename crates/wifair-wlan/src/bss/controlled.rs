@@ -20,7 +20,7 @@ pub(super) fn sample(
     airtime: AirtimeByDirection,
     now: Time,
 ) {
-    let holds = exchanges.nodes.usual_port(Node::Ap).queued(Ac::BestEffort).packets > 0;
+    let holds = exchanges.nodes.usual_tx_queue(Node::Ap).queued(Ac::BestEffort).packets > 0;
     if let Some(cw_min) = controller.sample(holds, airtime) {
         exchanges.announced_cw_min = Some(cw_min);
         if exchanges.field.is_some() {

@@ -213,16 +213,16 @@ impl Exchanges {
     /// it.
     pub(super) fn follow_queue_sizes(&mut self) {
         let wanted = self.nodes.numbering().has_categories()
-            && self.nodes.ports_of(Node::Ap).any(|(_, port)| port.hooks().queue_size);
+            && self.nodes.tx_queues_of(Node::Ap).any(|(_, tx_queue)| tx_queue.hooks().queue_size);
         if wanted && self.queue_sizes.is_none() {
-            self.queue_sizes = Some(QueueSizes::new(self.nodes.ports().count()));
+            self.queue_sizes = Some(QueueSizes::new(self.nodes.tx_queues().count()));
         }
         self.review();
     }
 
     /// Recomputes which links have an agreement, and what takes the general paths of the start and the end of an exchange.
     pub(super) fn review(&mut self) {
-        self.polices = self.nodes.ports_of(Node::Ap).any(|(_, port)| port.hooks().police);
+        self.polices = self.nodes.tx_queues_of(Node::Ap).any(|(_, tx_queue)| tx_queue.hooks().police);
         self.is_ideal = self.medium.is_ideal() && self.queue_sizes.is_none();
         self.serves_generally = self.nodes.aggregates() || self.field.is_some();
         let is_general = self.nodes.aggregates() || self.meter.is_some();
@@ -258,8 +258,8 @@ impl Exchanges {
         false
     }
 
-    /// Completes what the decoded response to `sender` acknowledges: reports it to the rate adaptation, the meter and the port.
-    /// Returns the TXOP limit if there is anything to send next.
+    /// Completes what the decoded response to `sender` acknowledges: reports it to the rate adaptation, the meter and the
+    /// transmit queue. Returns the TXOP limit if there is anything to send next.
     #[inline(always)] // into the usual end in a BSS with a meter
     pub(super) fn complete(&mut self, sender: EdcafId, link: LinkId, now: Time) -> Option<Time> {
         if self.links[link.index()].adapts {

@@ -1,4 +1,5 @@
-//! Support for a live view: another scheme at the AP, the journal of the AP's ports only, and how long senders have waited.
+//! Support for a live view: another scheme at the AP, the journal of the AP's transmit queues only, and how long senders have
+//! waited.
 
 use wifair_core::Time;
 use wifair_queue::{Journal, SchemeSpec};
@@ -8,15 +9,15 @@ use crate::meter::Meter;
 use crate::node::{EdcafId, Node};
 
 impl Bss {
-    /// Sets `scheme` at each port of the AP, except those of categories with a separate scheme, at `now`, which is not after
-    /// [`Bss::next_event`]: see [`TxQueue::change_scheme`](wifair_queue::TxQueue::change_scheme). `scheme` must have passed
-    /// [`BssSpec::check_ap_scheme`](crate::BssSpec::check_ap_scheme).
+    /// Sets `scheme` at each transmit queue of the AP, except those of categories with a separate scheme, at `now`, which is
+    /// not after [`Bss::next_event`]: see [`TxQueue::change_scheme`](wifair_queue::TxQueue::change_scheme). `scheme` must have
+    /// passed [`BssSpec::check_ap_scheme`](crate::BssSpec::check_ap_scheme).
     pub fn set_ap_scheme(&mut self, scheme: &SchemeSpec, now: Time) {
         self.come_from_outside(now);
         self.exchanges.nodes.set_ap_scheme(scheme, now);
         // A meter is kept once it exists: its counts are cumulative.
         if self.exchanges.meter.is_none() {
-            self.exchanges.meter = Meter::wanted_by(self.exchanges.nodes.ports_of(Node::Ap));
+            self.exchanges.meter = Meter::wanted_by(self.exchanges.nodes.tx_queues_of(Node::Ap));
         }
         self.exchanges.follow_queue_sizes();
         for sender in self.exchanges.nodes.numbering().of_node(Node::Ap) {
@@ -26,12 +27,12 @@ impl Bss {
         }
     }
 
-    /// Makes the AP's ports write in `journal` from now on, each under its number.
+    /// Makes the AP's transmit queues write in `journal` from now on, each under its number.
     pub fn keep_ap_journal(&mut self, journal: &Journal) {
         self.exchanges.nodes.keep_ap_journal(Some(journal));
     }
 
-    /// Makes the AP's ports write in no journal.
+    /// Makes the AP's transmit queues write in no journal.
     pub fn stop_ap_journal(&mut self) {
         self.exchanges.nodes.keep_ap_journal(None);
     }

@@ -66,9 +66,9 @@ fn own_frames_are_accounted_for_to_the_nanosecond() {
     let station = StationId(0);
     let mut bss = Bss::new(&BssSpec::new(vec![StationSpec::new("sta", 11.0)]), 1).unwrap();
     let event = Arc::new(Mutex::new(Event::default()));
-    *bss.exchanges.nodes.ap_port_mut() =
+    *bss.exchanges.nodes.ap_tx_queue_mut() =
         TxQueue::with_scheme(&TxQueueSpec::default(), Box::new(Probe(event.clone())), 1, "ap");
-    bss.exchanges.meter = Meter::wanted_by(bss.exchanges.nodes.ports_of(Node::Ap));
+    bss.exchanges.meter = Meter::wanted_by(bss.exchanges.nodes.tx_queues_of(Node::Ap));
     bss.exchanges.review();
     for _ in 0..3 {
         bss.send_down(station, &data(true), Time::ZERO);
@@ -77,7 +77,7 @@ fn own_frames_are_accounted_for_to_the_nanosecond() {
     let (mut now, mut successes, mut frozen) = (Time::ZERO, 0, Time::ZERO);
     let one = bss.exchanges.links[0].on_air.duration(bss.exchanges.phy.psdu_bytes(1000))
         + bss.exchanges.links[0].on_air.acknowledgement;
-    while successes < 2_000 || bss.ap_port().len() != 2 {
+    while successes < 2_000 || bss.ap_tx_queue().len() != 2 {
         now = bss.next_event();
         let Some(Output::Delivery(delivery)) = bss.advance(now) else { continue };
         if delivery.to == Node::Ap {

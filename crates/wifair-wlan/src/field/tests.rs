@@ -14,7 +14,7 @@ use packets::packet;
 use super::{EifsAfter, Field, FieldEvent, FieldRules, FieldSpec, Outgoing, Power};
 use crate::bss::{Bss, Output};
 use crate::contention::{Access, ArrivalWithinIfs, BackoffRange, ContentionRules};
-use crate::edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, SharePort};
+use crate::edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, ShareTxQueue};
 use crate::mac::Mac;
 use crate::node::{EdcafId, Node, Numbering};
 use crate::phy::timing::BssTiming;
@@ -184,7 +184,7 @@ pub(crate) struct Trajectory {
     pub received: Vec<(Time, usize)>,
     /// Idle time, time in collisions, and of stations up and down, at each arrival.
     pub occupied: Vec<Vec<Time>>,
-    /// By port, in order.
+    /// By transmit queue, in order.
     pub queued: Vec<JournalEntry>,
     pub end: BssSnapshot,
 }
@@ -209,7 +209,13 @@ pub(crate) fn trajectory(spec: &BssSpec, seed: u64, arrivals: &[PacketAt]) -> Tr
     }
     run(&mut bss, Time::MAX);
     starts.sort_unstable();
-    Trajectory { starts, received, occupied, queued: by_port(&journal), end: bss.snapshot(Time::from_s(100)) }
+    Trajectory {
+        starts,
+        received,
+        occupied,
+        queued: by_tx_queue(&journal),
+        end: bss.snapshot(Time::from_s(100)),
+    }
 }
 
 /// When a packet is received, and from which node. Of an uplink packet the number says which station has sent it.
@@ -234,10 +240,10 @@ pub(crate) fn arrive(bss: &mut Bss, &(ns, from, station, bytes): &PacketAt) {
     }
 }
 
-pub(crate) fn by_port(journal: &Journal) -> Vec<JournalEntry> {
+pub(crate) fn by_tx_queue(journal: &Journal) -> Vec<JournalEntry> {
     let mut entries = Vec::new();
     journal.take(|entry| entries.push(*entry));
-    entries.sort_by_key(|entry| entry.port);
+    entries.sort_by_key(|entry| entry.tx_queue);
     entries
 }
 
@@ -299,15 +305,15 @@ fn edca() -> impl Strategy<Value = EdcaSpec> {
             Categories { voice, video, best_effort, background }
         })
     };
-    let share = prop::sample::select(vec![SharePort::None, SharePort::Ap, SharePort::All]);
-    (four(1), four(2), any::<[bool; 2]>(), share).prop_map(|(ap, stations, [dcf, retry], share_port)| {
+    let share = prop::sample::select(vec![ShareTxQueue::None, ShareTxQueue::Ap, ShareTxQueue::All]);
+    (four(1), four(2), any::<[bool; 2]>(), share).prop_map(|(ap, stations, [dcf, retry], share_tx_queue)| {
         EdcaSpec {
             ap,
             stations,
             countdown: if dcf { Countdown::Dcf } else { Countdown::Edca },
             internal_collision_retry: retry,
             classify: Classify::Dscp,
-            share_port,
+            share_tx_queue,
             ..EdcaSpec::default()
         }
     })
@@ -398,14 +404,14 @@ proptest! {
 }
 
 #[test]
-fn what_an_internal_collision_loses_leaves_a_shared_port_before_the_ppdu_is_formed() {
+fn what_an_internal_collision_loses_leaves_a_shared_tx_queue_before_the_ppdu_is_formed() {
     let mut spec = spec(2, 24.0);
     spec.phy = serde_json::from_value(serde_json::json!({"name": "802.11n"})).unwrap();
     spec.stations[0].phy = Some(serde_json::from_value(serde_json::json!({"name": "802.11a"})).unwrap());
     (spec.stations[1].rate_mbps, spec.stations[1].mcs) = (None, Some(4));
     spec.mac.retry_limit_short = 1;
     spec.mac.edca =
-        Some(EdcaSpec { classify: Classify::Dscp, share_port: SharePort::Ap, ..EdcaSpec::default() });
+        Some(EdcaSpec { classify: Classify::Dscp, share_tx_queue: ShareTxQueue::Ap, ..EdcaSpec::default() });
     let (voice, best_effort) = (400, 402);
     let arrivals = [(1, voice), (0, best_effort), (1, voice), (0, best_effort)];
     let arrivals = arrivals.map(|(station, bytes)| (0, 0, station, bytes));

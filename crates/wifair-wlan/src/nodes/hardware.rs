@@ -1,5 +1,5 @@
-//! The layer between the AP's ports and the medium, unless it is `ideal` (`docs/medium.md`, section 12): link queues that ports
-//! feed ahead of PPDUs, and PPDUs that are formed ahead of access.
+//! The layer between the AP's transmit queues and the medium, unless it is `ideal` (`docs/medium.md`, section 12): link queues
+//! that transmit queues feed ahead of PPDUs, and PPDUs that are formed ahead of access.
 
 use wifair_core::Time;
 use wifair_queue::DequeuedPacket;
@@ -12,7 +12,8 @@ use crate::phy::Mode;
 use crate::phy::timing::BssTiming;
 
 impl Nodes {
-    /// Whether packets leave the port of a channel access function before it wins access, as with any profile but `ideal`.
+    /// Whether packets leave the transmit queue of a channel access function before it wins access, as with any profile but
+    /// `ideal`.
     pub(crate) fn prefetches(&self, index: EdcafId) -> bool {
         self.aggregation.as_ref().is_some_and(|aggregation| aggregation.hardware_of(index).prefetches())
     }
@@ -34,8 +35,8 @@ impl Nodes {
 }
 
 impl MacTransmitter<'_> {
-    /// Lets the port feed the link queues of the function, if it does so ahead of PPDUs. `max_psdu_bytes` returns the maximum
-    /// length of a PSDU that a link's PPDUs may have now, and `mode` the mode of its next attempt.
+    /// Lets the transmit queue feed the link queues of the function, if it does so ahead of PPDUs. `max_psdu_bytes` returns the
+    /// maximum length of a PSDU that a link's PPDUs may have now, and `mode` the mode of its next attempt.
     pub(crate) fn feed(
         &mut self,
         occasion: Occasion,
@@ -80,7 +81,7 @@ impl MacTransmitter<'_> {
             }
         }
         edcaf.set_room(true);
-        deadlines.follow(role.port, queue, now);
+        deadlines.follow(role.tx_queue, queue, now);
     }
 
     /// The link for which the function, with room in its hardware queue, forms the next PPDU.

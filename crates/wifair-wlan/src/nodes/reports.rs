@@ -1,5 +1,5 @@
-//! Single transmissions, as observers see them, and reported to the ports whose schemes ask for them (`docs/medium.md`, section
-//! 12).
+//! Single transmissions, as observers see them, and reported to the transmit queues whose schemes ask for them
+//! (`docs/medium.md`, section 12).
 
 use wifair_core::Time;
 use wifair_queue::{DequeuedPacket, MpduOutcome, Transmission, TransmittedMpdu};
@@ -14,7 +14,7 @@ use crate::node::{EdcafId, rank};
 impl Nodes {
     /// Whether the scheme above a channel access function asks for transmissions.
     pub(crate) fn asks_for_transmissions(&self, index: EdcafId) -> bool {
-        self.categories[self.edcaf(index).role().port.index()].port.hooks().transmission
+        self.categories[self.edcaf(index).role().tx_queue.index()].tx_queue.hooks().transmission
     }
 
     /// Counts the failure of what is in service, with a CTS or none, known to the sender at `known` after a timeout since
@@ -28,10 +28,10 @@ impl Nodes {
         known: Time,
         mac: &Mac,
     ) -> Failure {
-        let (port, edcaf) = parts(&mut self.categories, index);
+        let (tx_queue, edcaf) = parts(&mut self.categories, index);
         edcaf.time_out(known - ended);
         let mut failure = edcaf.fail(has_cts, mac);
-        failure.is_reported = port.hooks().transmission;
+        failure.is_reported = tx_queue.hooks().transmission;
         let mut gives_up = failure.is_lost;
         if edcaf.serves_queue() {
             (gives_up, failure.is_lost) = self.transmitter(index).fail_mpdus(known - ended);
@@ -65,30 +65,30 @@ impl Nodes {
             return;
         }
         self.report(index, if lost { MpduOutcome::GivenUp } else { MpduOutcome::ToRetry }, now);
-        let number = self.edcaf(index).role().port;
-        self.deadlines.set_tick(number, self.categories[number.index()].port.next_tick(), now);
+        let number = self.edcaf(index).role().tx_queue;
+        self.deadlines.set_tick(number, self.categories[number.index()].tx_queue.next_tick(), now);
     }
 
-    /// Reports the last transmission of a channel access function to its port, if its scheme asks for transmissions. `outcome`
-    /// is that of a single frame; a PPDU of a link queue was answered if it is [`MpduOutcome::Delivered`].
+    /// Reports the last transmission of a channel access function to its transmit queue, if its scheme asks for transmissions.
+    /// `outcome` is that of a single frame; a PPDU of a link queue was answered if it is [`MpduOutcome::Delivered`].
     #[inline(always)]
     pub(crate) fn report(&mut self, index: EdcafId, outcome: MpduOutcome, now: Time) {
-        let (port, _) = parts(&mut self.categories, index);
-        if port.hooks().transmission {
+        let (tx_queue, _) = parts(&mut self.categories, index);
+        if tx_queue.hooks().transmission {
             self.report_transmission(index, outcome, now);
         }
     }
 
     #[inline(never)]
     fn report_transmission(&mut self, index: EdcafId, outcome: MpduOutcome, now: Time) {
-        let (port, edcaf) = parts(&mut self.categories, index);
+        let (tx_queue, edcaf) = parts(&mut self.categories, index);
         if outcome == MpduOutcome::Delivered {
             edcaf.close_attempt();
         }
         let view = self.views.of(edcaf.role().is_ap);
         let transmission =
             transmission(index, edcaf, self.aggregation.as_deref(), edcaf.last_cost(), outcome);
-        port.transmitted(&transmission, now, view);
+        tx_queue.transmitted(&transmission, now, view);
     }
 
     /// The transmission of a channel access function that has begun, and whether its receiver decodes each of its packets if

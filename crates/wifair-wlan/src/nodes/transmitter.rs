@@ -103,7 +103,7 @@ impl MacTransmitter<'_> {
                 None => Some(Picked::Frame(departure)),
             };
         };
-        deadlines.follow(role.port, queue, now);
+        deadlines.follow(role.tx_queue, queue, now);
         if let Some(Picked::Link(link)) = picked {
             aggregation.unlist(index, link);
         }
@@ -158,7 +158,7 @@ impl MacTransmitter<'_> {
             let grant = Grant { ac, station: Some(station), max_bytes, gathers, ..Grant::ANY };
             if asks_queue { queue.dequeue(&grant, now, || view).map(DequeuedPacket::from) } else { None }
         });
-        deadlines.follow(role.port, queue, now);
+        deadlines.follow(role.tx_queue, queue, now);
         formed
     }
 

@@ -7,8 +7,8 @@ use wifair_queue::{Direction, Journal};
 use super::Obss;
 use crate::bss::Bss;
 use crate::field::tests::{
-    PacketAt, Trajectory, arrivals, arrive, by_port, cases, modern_plan, occupation, plan, reception, spec,
-    trajectory,
+    PacketAt, Trajectory, arrivals, arrive, by_tx_queue, cases, modern_plan, occupation, plan, reception,
+    spec, trajectory,
 };
 use crate::field::{EifsAfter, FieldSpec, PairGain};
 use crate::neighbours::{NeighbourSpec, ObssSpec};
@@ -47,7 +47,7 @@ fn trajectories(spec: &ObssSpec, seed: u64, arrivals: &[Vec<PacketAt>]) -> Vec<T
     let all = starts.into_iter().zip(received).zip(occupied).zip(&journals).zip(ends);
     all.map(|((((mut starts, received), occupied), journal), end)| {
         starts.sort_unstable();
-        Trajectory { starts, received, occupied, queued: by_port(journal), end }
+        Trajectory { starts, received, occupied, queued: by_tx_queue(journal), end }
     })
     .collect()
 }
@@ -202,7 +202,7 @@ fn conflict_graph(bsss: usize, conflicts: &[(usize, usize)]) -> ObssSpec {
     let station = |bss: usize| format!("sta-{bss}");
     let one = |bss: usize| {
         let mut own = StationSpec::new(station(bss), 6.0);
-        own.port.limit_packets = 100_000;
+        own.tx_queue.limit_packets = 100_000;
         vec![own]
     };
     let mut first = spec(0, 6.0);

@@ -248,8 +248,8 @@ impl Watched {
         let mut offered_up = 0;
         for (index, usage) in snapshot.stations.iter().enumerate() {
             delivered += usage.up.delivered + usage.down.delivered;
-            for (_, port) in self.bss.station_ports(StationId(index as u16)) {
-                offered_up += total(port, at, |ledger| ledger.offered.packets);
+            for (_, tx_queue) in self.bss.station_tx_queues(StationId(index as u16)) {
+                offered_up += total(tx_queue, at, |ledger| ledger.offered.packets);
             }
             for (usage, begun) in [&usage.up, &usage.down].into_iter().zip(&self.begun[index]) {
                 if !self.in_field {
@@ -276,11 +276,11 @@ impl Watched {
         assert_eq!(delivered, self.delivered.len() as u64);
         assert_eq!(offered_up, self.offered.iter().filter(|(_, up)| *up).count() as u64);
         let offered_down =
-            self.bss.ap_ports().map(|(_, port)| total(port, at, |ledger| ledger.offered.packets));
+            self.bss.ap_tx_queues().map(|(_, tx_queue)| total(tx_queue, at, |ledger| ledger.offered.packets));
         assert_eq!(offered_up + offered_down.sum::<u64>(), self.offered.len() as u64);
     }
 }
 
-fn total(port: &TxQueue, at: Time, count: impl Fn(&Ledger) -> u64) -> u64 {
-    port.snapshot(at).classes.iter().map(count).sum()
+fn total(tx_queue: &TxQueue, at: Time, count: impl Fn(&Ledger) -> u64) -> u64 {
+    tx_queue.snapshot(at).classes.iter().map(count).sum()
 }

@@ -51,7 +51,7 @@ fn saturated(spec: &BssSpec, ip_bytes: u32, seconds: u64) -> (f64, Usage) {
     let end = Time::from_s(seconds);
     let (mut sent, mut delivered, mut now) = (0, 0, Time::ZERO);
     while now < end {
-        while bss.station_port(StationId(0)).len() < spec.stations[0].port.limit_packets as usize {
+        while bss.station_tx_queue(StationId(0)).len() < spec.stations[0].tx_queue.limit_packets as usize {
             bss.send_up(StationId(0), &packet(0, sent, ip_bytes), now);
             sent += 1;
         }
@@ -77,7 +77,7 @@ fn the_longest_aggregates_of_every_phy() {
         let modes = phy.modes(&StationPhy::default(), "phy").unwrap();
         for mcs in [0, 4, 7] {
             let mut spec = cell(1, phy.clone(), mcs, AggregationSpec::default());
-            spec.stations[0].port.limit_packets = 20_000;
+            spec.stations[0].tx_queue.limit_packets = 20_000;
             let on_air = modes.on_air(modes.mcs_index(mcs, "mcs").unwrap());
             let longest = on_air.largest_psdu(Time::from_us(5_484)).unwrap();
             let mpdus = ((longest - 1_542) / 1_544 + 1).min(window);
@@ -114,7 +114,7 @@ struct Case {
     arrivals: Vec<(u64, u16, bool, u32)>,
 }
 
-/// What lies below the AP's ports: a profile, a driver's queues, and whether the scheme arbitrates between stations.
+/// What lies below the AP's transmit queues: a profile, a driver's queues, and whether the scheme arbitrates between stations.
 fn below() -> impl Strategy<Value = (HardwareSpec, Option<u32>, bool)> {
     let ath9k = (1u32..4, prop_oneof![Just(4_000.0), Just(700.0)])
         .prop_map(|(aggregates, max_ppdu_us)| HardwareSpec::Ath9k(Ath9kSpec { aggregates, max_ppdu_us }));
@@ -200,7 +200,7 @@ fn case() -> impl Strategy<Value = Case> {
             if arbitrates {
                 // A station whose flow shares a queue with another's is not served in order, as in Linux. With the most
                 // queues hardly any does.
-                spec.ap.port.scheme =
+                spec.ap.tx_queue.scheme =
                     serde_json::from_str(r#"{"name": "mac80211", "queues": 65536}"#).unwrap();
             }
             if let (Some(packets), Some(aggregation)) = (driver_queue, &mut spec.mac.aggregation) {
@@ -267,9 +267,9 @@ proptest! {
         prop_assert_eq!(bss.packets_under_way().count(), 0);
 
         let mut all = Ledger::default();
-        let ports = bss.ap_ports().map(|(_, port)| port.snapshot(end));
-        let stations = (0..case.spec.stations.len() as u16).flat_map(|id| bss.station_ports(StationId(id)));
-        for snapshot in ports.chain(stations.map(|(_, port)| port.snapshot(end))).collect::<Vec<_>>() {
+        let tx_queues = bss.ap_tx_queues().map(|(_, tx_queue)| tx_queue.snapshot(end));
+        let stations = (0..case.spec.stations.len() as u16).flat_map(|id| bss.station_tx_queues(StationId(id)));
+        for snapshot in tx_queues.chain(stations.map(|(_, tx_queue)| tx_queue.snapshot(end))).collect::<Vec<_>>() {
             for flow in snapshot.flows {
                 for ledger in flow.classes {
                     use wifair_core::Counters;
@@ -295,7 +295,7 @@ proptest! {
     #[test]
     fn own_ends_only_bring_deliveries_forward(mut case in case()) {
         case.spec.ap.hardware = HardwareSpec::default();
-        case.spec.ap.port.scheme = SchemeSpec::default();
+        case.spec.ap.tx_queue.scheme = SchemeSpec::default();
         let runs = [MpduDelivery::Ppdu, MpduDelivery::Mpdu].map(|delivery| {
             let aggregation = case.spec.mac.aggregation.as_mut().unwrap();
             (aggregation.delivery, aggregation.reorder_timeout_ms) = (delivery, 1e6);
@@ -379,8 +379,8 @@ fn mac80211_shares_the_airtime_of_aggregates() {
             spec.phy = PhySpec::Eht(eht::Spec { link, ..Default::default() });
         }
         spec.ap.hardware = hardware.clone();
-        spec.ap.port.scheme = mac80211();
-        spec.ap.port.limit_packets = 8_192;
+        spec.ap.tx_queue.scheme = mac80211();
+        spec.ap.tx_queue.limit_packets = 8_192;
         for station in spec.stations.iter_mut().step_by(3) {
             station.frame_error_rate.data_down = lost;
         }
@@ -389,7 +389,7 @@ fn mac80211_shares_the_airtime_of_aggregates() {
         assert!(furthest(&airtimes) < 0.02, "{hardware:?}, {lost}: {airtimes:?}");
     }
     let mut spec = every_mcs();
-    spec.ap.port.limit_packets = 1_000;
+    spec.ap.tx_queue.limit_packets = 1_000;
     let airtimes = airtimes_down(&spec, 3);
     assert!(airtimes[0] > 1.5 && airtimes[11] < 0.5, "{airtimes:?}");
 }
@@ -408,8 +408,8 @@ fn furthest(airtimes: &[f64]) -> f64 {
 fn airtime_queue_limits_share_the_airtime_to_a_few_percent() {
     let mut spec = every_mcs();
     spec.ap.hardware = HardwareSpec::Firmware(FirmwareSpec::default());
-    spec.ap.port.scheme = mac80211();
-    spec.ap.port.limit_packets = 8_192;
+    spec.ap.tx_queue.scheme = mac80211();
+    spec.ap.tx_queue.limit_packets = 8_192;
     let airtimes = airtimes_down(&spec, seconds_of_turns());
     println!("airtimes with AQL: {airtimes:.4?}");
     assert!(furthest(&airtimes) < 0.05, "{airtimes:?}");
@@ -431,8 +431,8 @@ fn a_short_window_costs_a_lossy_station_its_share() {
             spec.phy = PhySpec::Eht(eht::Spec { link, ..Default::default() });
         }
         spec.ap.hardware = hardware.clone();
-        spec.ap.port.scheme = mac80211();
-        spec.ap.port.limit_packets = 8_192;
+        spec.ap.tx_queue.scheme = mac80211();
+        spec.ap.tx_queue.limit_packets = 8_192;
         for station in spec.stations.iter_mut().step_by(3) {
             station.frame_error_rate.data_down = 0.2;
         }
@@ -471,7 +471,7 @@ fn downlink(spec: &BssSpec, mut watch: impl FnMut(&Bss)) -> Vec<(Node, usize, Ti
 
 /// Packets that have left the AP's buffer and are not acknowledged.
 fn below_the_scheme(bss: &Bss) -> u64 {
-    let snapshot = bss.ap_port().snapshot(Time::from_s(10));
+    let snapshot = bss.ap_tx_queue().snapshot(Time::from_s(10));
     snapshot.classes.iter().map(|ledger| ledger.in_service.packets).sum()
 }
 
@@ -481,7 +481,7 @@ fn profiles_of_what_lies_below_the_scheme() {
     let spec = |hardware: &HardwareSpec, fill| {
         let aggregation = AggregationSpec { fill, ..AggregationSpec::default() };
         let mut spec = cell(2, ht20(), 7, aggregation);
-        spec.ap.port.limit_packets = 1_000;
+        spec.ap.tx_queue.limit_packets = 1_000;
         spec.ap.hardware = hardware.clone();
         spec
     };
@@ -551,12 +551,12 @@ fn hardware_with_room_forms_a_ppdu_of_what_is_there() {
     assert_eq!(lengths(&HardwareSpec::Ath9k(Ath9kSpec::default())), [1, 1, 2, 1]);
 }
 
-/// While the Block Ack window of a station is full, no PPDU is formed ahead for it, and its packets stay in the port: two PPDUs
-/// of 32 MPDUs fill the window, although the hardware has room for a third.
+/// While the Block Ack window of a station is full, no PPDU is formed ahead for it, and its packets stay in the transmit queue:
+/// two PPDUs of 32 MPDUs fill the window, although the hardware has room for a third.
 #[test]
 fn hardware_passes_over_stations_with_full_windows() {
     let mut spec = cell(2, ht20(), 7, AggregationSpec::default());
-    spec.ap.port.limit_packets = 1_000;
+    spec.ap.tx_queue.limit_packets = 1_000;
     spec.ap.hardware = HardwareSpec::Ath9k(Ath9kSpec { aggregates: 3, ..Ath9kSpec::default() });
     let (mut bss, mut sent) = (Bss::new(&spec, 1).unwrap(), vec![]);
     for number in 0..400 {
@@ -569,7 +569,7 @@ fn hardware_passes_over_stations_with_full_windows() {
         )
     };
     while bss.advance_watched(Time::from_s(1), &mut began).is_some() {}
-    // To the second station: MPDUs, and packets below the port.
+    // To the second station: MPDUs, and packets below the transmit queue.
     let second = sent.into_iter().filter(|ppdu| ppdu.0 == Node::Station(StationId(1)));
     assert_eq!(
         second.map(|(_, mpdus, below)| (mpdus, below)).collect::<Vec<_>>(),
@@ -585,7 +585,7 @@ fn profiles_form_a_msdus() {
         let aggregation = AggregationSpec { fill, max_amsdu_bytes: 4_570, ..AggregationSpec::default() };
         let link = LinkKeys { width_mhz: Some(20), ..Default::default() };
         let mut spec = cell(2, PhySpec::Vht(vht::Spec { link, ..Default::default() }), rate, aggregation);
-        spec.ap.port.limit_packets = 1_000;
+        spec.ap.tx_queue.limit_packets = 1_000;
         spec.ap.hardware = hardware.clone();
         spec
     };
@@ -677,7 +677,7 @@ fn errors_of_a_msdus_follow_their_length() {
         let aggregation =
             AggregationSpec { max_amsdu_bytes, bar: Requests::Never, ..AggregationSpec::default() };
         let mut spec = cell(1, PhySpec::Vht(Default::default()), 7, aggregation);
-        spec.ap.port.limit_packets = 4_000;
+        spec.ap.tx_queue.limit_packets = 4_000;
         spec.stations[0].position_m = Some([metres, 0.0]);
         let mut bss = Bss::new(&spec, 1).unwrap();
         for number in 0..4_000 {
@@ -719,8 +719,8 @@ fn every_scheme_fills_its_aggregates() {
     let mean = |name: &str, hardware: &HardwareSpec, fill| {
         let mut spec = cell(10, phy.clone(), 11, AggregationSpec { fill, ..AggregationSpec::default() });
         spec.ap.hardware = hardware.clone();
-        spec.ap.port.scheme = serde_json::from_value(serde_json::json!({ "name": name })).unwrap();
-        spec.ap.port.limit_packets = 500;
+        spec.ap.tx_queue.scheme = serde_json::from_value(serde_json::json!({ "name": name })).unwrap();
+        spec.ap.tx_queue.limit_packets = 500;
         let mut bss = Bss::new(&spec, 1).unwrap();
         for number in 0..10_000 {
             let (now, station) = (Time::from_us(10 * u64::from(number)), (number % 10) as u16);
@@ -768,7 +768,7 @@ fn profiles_are_refused_by_their_keys() {
     );
     refused(
         |spec| {
-            spec.ap.port.scheme = mac80211();
+            spec.ap.tx_queue.scheme = mac80211();
             spec.mac.aggregation.as_mut().unwrap().fill = Fill::DriverQueue;
         },
         "mac.aggregation.fill",
@@ -822,7 +822,7 @@ fn another_scheme_takes_over_between_retries() {
         let aggregation = AggregationSpec { max_attempts: Some(60), ..AggregationSpec::default() };
         let mut spec = cell(3, ht20(), 4, aggregation);
         spec.ap.hardware = hardware.clone();
-        spec.ap.port.limit_packets = 1_000;
+        spec.ap.tx_queue.limit_packets = 1_000;
         for (station, lost) in spec.stations.iter_mut().zip([0.5, 0.9, 0.9]) {
             station.frame_error_rate.data_down = lost;
         }
@@ -832,7 +832,7 @@ fn another_scheme_takes_over_between_retries() {
             bss.send_down(StationId(station), &packet_down(station, number, 1_500), Time::ZERO);
         }
         let mut now = Time::ZERO;
-        while !bss.ap_port().is_empty() {
+        while !bss.ap_tx_queue().is_empty() {
             now += Time::from_us(200);
             run(&mut bss, now, |_, _, _| ());
         }

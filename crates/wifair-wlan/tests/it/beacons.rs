@@ -140,7 +140,7 @@ fn a_beacon_costs_its_duration_and_an_interframe_space() {
         for bytes_up in [40, 1_000, 1_500] {
             let deliveries = |spec: &BssSpec| {
                 let mut spec = spec.clone();
-                spec.stations[0].port.limit_packets = 20_000;
+                spec.stations[0].tx_queue.limit_packets = 20_000;
                 let mut bss = Bss::new(&spec, 5).unwrap();
                 (0..4_000).for_each(|seq| bss.send_up(STATION, &packet(0, seq, bytes_up), Time::ZERO));
                 let (beacons, delivered) = run(&mut bss, us(60_000_000));
@@ -175,7 +175,7 @@ fn a_beacon_precedes_the_aps_voice() {
     });
     let mut spec = with_beacons(cell_g(1), 10, 300);
     spec.mac.edca = Some(serde_json::from_value(edca).unwrap());
-    spec.ap.port.limit_packets = 20_000;
+    spec.ap.tx_queue.limit_packets = 20_000;
     let mut bss = Bss::new(&spec, 1).unwrap();
     for seq in 0..4_000 {
         let mut voice = packet_down(0, seq, 1_500);

@@ -1,4 +1,4 @@
-//! What a scenario can say of access categories: refusals, the classifier, the ports.
+//! What a scenario can say of access categories: refusals, the classifier, the transmit queues.
 
 use crate::support;
 
@@ -7,7 +7,7 @@ use support::{packet, packet_down};
 use wifair_core::{Ac, StationId, Time};
 use wifair_queue::SchemeSpec;
 use wifair_wlan::{
-    Bss, BssSpec, Categories, CategorySpec, Classify, EdcaSpec, Node, Output, SharePort, StationSpec,
+    Bss, BssSpec, Categories, CategorySpec, Classify, EdcaSpec, Node, Output, ShareTxQueue, StationSpec,
 };
 
 fn edca(spec: &mut BssSpec, given: EdcaSpec) {
@@ -53,12 +53,12 @@ fn a_scheme_from_which_acks_are_steered_away_is_refused() {
     let made = |spec: &BssSpec| Bss::new(spec, 1).map(|_| ());
     for name in ["adaptive-pushout", "ack-pushout", "ack-filtering", "spm-af", "dqm"] {
         let mut spec = BssSpec::new(vec![StationSpec::new("sta", 11.0)]);
-        spec.ap.port.scheme = scheme(name);
+        spec.ap.tx_queue.scheme = scheme(name);
         edca(&mut spec, EdcaSpec::default());
         assert!(made(&spec).is_ok(), "{name} sees both");
         edca(&mut spec, acks_to_voice());
         let e = made(&spec).unwrap_err();
-        assert_eq!((e.key.as_str(), e.value.as_str()), ("ap.port.scheme", name));
+        assert_eq!((e.key.as_str(), e.value.as_str()), ("ap.tx_queue.scheme", name));
         assert!(
             e.allowed.contains("mac.edca.tcp_acks") && e.allowed.contains("ap.categories.best_effort.scheme"),
             "{e}"
@@ -70,7 +70,7 @@ fn a_scheme_from_which_acks_are_steered_away_is_refused() {
             Ok(()) => assert!(!both, "{name} sees ACKs alone"),
             Err(e) => {
                 assert!(both, "{e}");
-                assert_eq!(e.key, "ap.port.scheme");
+                assert_eq!(e.key, "ap.tx_queue.scheme");
             }
         }
     }
@@ -98,9 +98,9 @@ fn packets_go_to_their_category_and_say_so_on_the_air() {
     ack.header_bytes = 40;
     bss.send_down(StationId(0), &ack, Time::ZERO);
     let came: Vec<_> = bss
-        .ap_ports()
-        .map(|(ac, port)| {
-            let offered: u64 = port.snapshot(Time::ZERO).classes.iter().map(|c| c.offered.packets).sum();
+        .ap_tx_queues()
+        .map(|(ac, tx_queue)| {
+            let offered: u64 = tx_queue.snapshot(Time::ZERO).classes.iter().map(|c| c.offered.packets).sum();
             (ac.unwrap(), offered)
         })
         .collect();
@@ -108,8 +108,8 @@ fn packets_go_to_their_category_and_say_so_on_the_air() {
 
     let station = Node::Station(StationId(0));
     let all = [Ac::Voice, Ac::Video, Ac::BestEffort, Ac::Background];
-    let ports = [Node::Ap, station].into_iter().flat_map(|node| all.map(|ac| (node, Some(ac))));
-    assert!(bss.ports().eq(ports));
+    let tx_queues = [Node::Ap, station].into_iter().flat_map(|node| all.map(|ac| (node, Some(ac))));
+    assert!(bss.tx_queues().eq(tx_queues));
     let first = |mut bss: Bss| {
         let mut attempted = vec![];
         let mut began = |bss: &Bss| attempted.extend(bss.transmissions().map(|ppdu| ppdu.category));
@@ -119,7 +119,7 @@ fn packets_go_to_their_category_and_say_so_on_the_air() {
     assert_eq!(first(bss), Some(Ac::Voice));
     let mut dcf = Bss::new(&BssSpec::new(vec![StationSpec::new("sta", 11.0)]), 1).unwrap();
     dcf.send_down(StationId(0), &packet_down(0, 0, 1_000), Time::ZERO);
-    assert!(dcf.ports().eq([(Node::Ap, None), (station, None)]));
+    assert!(dcf.tx_queues().eq([(Node::Ap, None), (station, None)]));
     assert_eq!(first(dcf), None);
 }
 
@@ -127,7 +127,7 @@ fn packets_go_to_their_category_and_say_so_on_the_air() {
 #[test]
 fn the_aps_limit_is_every_categorys_without_one_of_its_own() {
     let mut spec = BssSpec::new(vec![StationSpec::new("sta", 11.0)]);
-    spec.ap.port.limit_packets = 3;
+    spec.ap.tx_queue.limit_packets = 3;
     spec.ap.categories.video.limit_packets = Some(5);
     edca(&mut spec, EdcaSpec { classify: Classify::Dscp, ..EdcaSpec::default() });
     let mut bss = Bss::new(&spec, 1).unwrap();
@@ -140,7 +140,7 @@ fn the_aps_limit_is_every_categorys_without_one_of_its_own() {
             }
         }
     };
-    let lengths = |bss: &Bss| bss.ap_ports().map(|(_, port)| port.len()).collect::<Vec<_>>();
+    let lengths = |bss: &Bss| bss.ap_tx_queues().map(|(_, tx_queue)| tx_queue.len()).collect::<Vec<_>>();
     fill(&mut bss);
     assert_eq!(lengths(&bss), [3, 5, 3, 3]);
     bss.set_ap_limit(7, Time::ZERO);
@@ -148,14 +148,15 @@ fn the_aps_limit_is_every_categorys_without_one_of_its_own() {
     assert_eq!(lengths(&bss), [7, 5, 7, 7]);
 }
 
-/// The AP's categories behind one port: one limit for all, each with its own packets, every one delivered. Stations have a
-/// port a category unless they are to share too.
+/// The AP's categories behind one transmit queue: one limit for all, each with its own packets, every one delivered. Stations
+/// have a transmit queue a category unless they are to share too.
 #[test]
-fn categories_may_share_a_port() {
+fn categories_may_share_a_tx_queue() {
     let mut spec = BssSpec::new(vec![StationSpec::new("sta", 11.0)]);
-    spec.ap.port.limit_packets = 30;
-    let shared = |share_port| EdcaSpec { classify: Classify::Dscp, share_port, ..EdcaSpec::default() };
-    edca(&mut spec, shared(SharePort::Ap));
+    spec.ap.tx_queue.limit_packets = 30;
+    let shared =
+        |share_tx_queue| EdcaSpec { classify: Classify::Dscp, share_tx_queue, ..EdcaSpec::default() };
+    edca(&mut spec, shared(ShareTxQueue::Ap));
     let mut bss = Bss::new(&spec, 1).unwrap();
     for _ in 0..20 {
         for code_point in [48, 32, 0, 8] {
@@ -165,8 +166,11 @@ fn categories_may_share_a_port() {
         }
     }
     // One of each category is in service.
-    assert_eq!(bss.ap_ports().map(|(ac, port)| (ac, port.len())).collect::<Vec<_>>(), [(None, 30)]);
-    assert_eq!(bss.station_ports(StationId(0)).count(), 4);
+    assert_eq!(
+        bss.ap_tx_queues().map(|(ac, tx_queue)| (ac, tx_queue.len())).collect::<Vec<_>>(),
+        [(None, 30)]
+    );
+    assert_eq!(bss.station_tx_queues(StationId(0)).count(), 4);
     let mut delivered = Vec::new();
     while bss.next_event() < Time::MAX {
         if let Some(Output::Delivery(delivery)) = bss.advance(bss.next_event()) {
@@ -178,21 +182,21 @@ fn categories_may_share_a_port() {
     let last = |code_point| delivered.iter().rposition(|&dscp| dscp == code_point).unwrap();
     assert!(last(48) < last(32) && last(32) < last(0) && last(0) < last(8), "{delivered:?}");
 
-    edca(&mut spec, shared(SharePort::All));
+    edca(&mut spec, shared(ShareTxQueue::All));
     let bss = Bss::new(&spec, 1).unwrap();
-    assert_eq!(bss.station_ports(StationId(0)).map(|(ac, _)| ac).collect::<Vec<_>>(), [None]);
+    assert_eq!(bss.station_tx_queues(StationId(0)).map(|(ac, _)| ac).collect::<Vec<_>>(), [None]);
 
     let refused = |spec: &BssSpec| Bss::new(spec, 1).map(|_| ()).unwrap_err();
     spec.ap.categories.video.limit_packets = Some(5);
     assert_eq!(refused(&spec).key, "ap.categories.video");
     spec.ap.categories.video.limit_packets = None;
-    spec.ap.port.scheme = serde_json::from_value(json!({ "name": "las" })).unwrap();
+    spec.ap.tx_queue.scheme = serde_json::from_value(json!({ "name": "las" })).unwrap();
     let e = refused(&spec);
-    assert_eq!((e.key.as_str(), e.value.as_str()), ("ap.port.scheme", "las"));
+    assert_eq!((e.key.as_str(), e.value.as_str()), ("ap.tx_queue.scheme", "las"));
 }
 
 #[test]
-fn the_usual_port_is_that_of_best_effort() {
+fn the_usual_tx_queue_is_that_of_best_effort() {
     let mut spec = BssSpec::new(vec![StationSpec::new("sta-0", 11.0), StationSpec::new("sta-1", 11.0)]);
     edca(&mut spec, EdcaSpec { classify: Classify::Dscp, ..EdcaSpec::default() });
     let mut bss = Bss::new(&spec, 1).unwrap();
@@ -207,23 +211,23 @@ fn the_usual_port_is_that_of_best_effort() {
             }
         }
     }
-    assert_eq!(bss.station_port(StationId(0)).len(), 0);
-    assert_eq!(bss.station_port(StationId(1)).len(), 5 - 1);
-    assert_eq!(bss.ap_port().len(), 10 - 1);
+    assert_eq!(bss.station_tx_queue(StationId(0)).len(), 0);
+    assert_eq!(bss.station_tx_queue(StationId(1)).len(), 5 - 1);
+    assert_eq!(bss.ap_tx_queue().len(), 10 - 1);
 }
 
-/// Node by node, the port's scheme before those of its categories.
+/// Node by node, the transmit queue's scheme before those of its categories.
 #[test]
 fn every_scheme_that_a_cell_names_can_be_reached() {
     let scheme = |name: &str| -> SchemeSpec { serde_json::from_value(json!({ "name": name })).unwrap() };
     let mut spec = BssSpec::new(vec![StationSpec::new("sta-0", 11.0), StationSpec::new("sta-1", 11.0)]);
     spec.ap.categories.voice.scheme = Some(scheme("red"));
     spec.ap.categories.background.scheme = Some(scheme("codel"));
-    spec.stations[0].port.scheme = scheme("pie");
+    spec.stations[0].tx_queue.scheme = scheme("pie");
     spec.stations[1].categories.video.scheme = Some(scheme("las"));
     let names: Vec<_> = spec.schemes_mut().map(|scheme| scheme.name()).collect();
     assert_eq!(names, ["droptail", "red", "codel", "pie", "droptail", "las"]);
     spec.schemes_mut().for_each(|named| *named = scheme("dqm"));
     assert_eq!(spec.ap.categories.voice.scheme, Some(scheme("dqm")));
-    assert_eq!(spec.stations[1].port.scheme, scheme("dqm"));
+    assert_eq!(spec.stations[1].tx_queue.scheme, scheme("dqm"));
 }

@@ -114,8 +114,8 @@ fn listening(name: &'static str, told: &Told) -> SchemeSpec {
 fn a_scheme_hears_of_the_rates_of_its_own_links() {
     let told = Told::default();
     let mut spec = cell_b(2);
-    spec.ap.port.scheme = listening("ap", &told);
-    spec.stations[1].port.scheme = listening("sta-1", &told);
+    spec.ap.tx_queue.scheme = listening("ap", &told);
+    spec.stations[1].tx_queue.scheme = listening("sta-1", &told);
     let mut bss = Bss::new(&spec, 1).unwrap();
     bss.change_station(StationId(0), &change(5.5), us(5));
     assert_eq!(told.lock().unwrap().split_off(0), [("ap", 0, 5_500)], "the AP alone listens");
@@ -130,9 +130,9 @@ fn under_edca_the_schemes_of_all_the_nodes_categories_hear() {
     let told = Told::default();
     let mut spec = cell_b(2);
     spec.mac.edca = Some(EdcaSpec { classify: Classify::Dscp, ..EdcaSpec::default() });
-    spec.ap.port.scheme = listening("ap", &told);
+    spec.ap.tx_queue.scheme = listening("ap", &told);
     for (station, name) in spec.stations.iter_mut().zip(["sta-0", "sta-1"]) {
-        station.port.scheme = listening(name, &told);
+        station.tx_queue.scheme = listening(name, &told);
     }
     let mut bss = Bss::new(&spec, 1).unwrap();
     bss.change_station(StationId(1), &change(5.5), us(5));

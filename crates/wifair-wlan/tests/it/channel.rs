@@ -15,7 +15,7 @@ fn saturate(bss: &mut Bss, stations: u16, until: Time) -> (BssSnapshot, Vec<(Tim
     let mut now = Time::ZERO;
     loop {
         for station in 0..stations {
-            while bss.station_port(StationId(station)).len() < 2 {
+            while bss.station_tx_queue(StationId(station)).len() < 2 {
                 bss.send_up(StationId(station), &packet(station, 0, 1_500), now);
             }
         }

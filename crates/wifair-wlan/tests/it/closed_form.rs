@@ -65,8 +65,8 @@ fn rules(mode: Mode, max_mpdus: u32) -> Rules {
         stations: [category; 4],
         dcf_countdown: false,
         internal_collision_retry: true,
-        ap_shares_port: false,
-        stations_share_port: false,
+        ap_shares_tx_queue: false,
+        stations_share_tx_queue: false,
         controller: None,
     };
     let modern = Modern {
@@ -113,7 +113,7 @@ fn run(seed: u64, rules: Rules, mode: Mode, ip_bytes: u32, packets: u32, until: 
         stations: vec![Station::modern(mode)],
         streams: vec![Stream { station: 0, up: true, ip_bytes, category: BEST_EFFORT, pattern }],
         changes: vec![],
-        port_limit: packets as usize,
+        tx_queue_limit: packets as usize,
         limit_counts_in_service: false,
         offered_until: until,
     };

@@ -62,14 +62,14 @@ fn ticking(name: &'static str, at_us: &[u64], ticks: &Ticks) -> (SchemeSpec, Wan
     (scheme, wanted)
 }
 
-/// Each port has its own clock; what is due at the same instant goes by the ports' numbers.
+/// Each transmit queue has its own clock; what is due at the same instant goes by the transmit queues' numbers.
 #[test]
-fn every_port_gets_its_own_ticks() {
+fn every_tx_queue_gets_its_own_ticks() {
     let ticks = Ticks::default();
     let mut spec = cell_b(2);
-    spec.ap.port.scheme = ticking("ap", &[30, 50, 60, 5_000], &ticks).0;
-    spec.stations[0].port.scheme = ticking("sta-0", &[40, 60, 7_000], &ticks).0;
-    spec.stations[1].port.scheme = ticking("sta-1", &[30], &ticks).0;
+    spec.ap.tx_queue.scheme = ticking("ap", &[30, 50, 60, 5_000], &ticks).0;
+    spec.stations[0].tx_queue.scheme = ticking("sta-0", &[40, 60, 7_000], &ticks).0;
+    spec.stations[1].tx_queue.scheme = ticking("sta-1", &[30], &ticks).0;
     let mut run = Logged::new(&spec, 1);
     run.down(0, 1, us(10));
     run.up(0, 1, us(10));
@@ -81,14 +81,14 @@ fn every_port_gets_its_own_ticks() {
     assert_eq!(*ticks.lock().unwrap(), expected.map(|(name, at)| (name, us(at))));
 }
 
-/// The last word holds: after a packet the port is asked again.
+/// The last word holds: after a packet the transmit queue is asked again.
 #[test]
 fn a_tick_may_be_moved_or_called_off() {
     for (then, expected) in [(None, None), (Some(700), Some(700)), (Some(9_000), Some(9_000))] {
         let ticks = Ticks::default();
         let mut spec = cell_b(1);
         let (scheme, wanted) = ticking("ap", &[1_000], &ticks);
-        spec.ap.port.scheme = scheme;
+        spec.ap.tx_queue.scheme = scheme;
         let mut run = Logged::new(&spec, 1);
         run.down(0, 1, us(10));
         run.run_before(us(500));
@@ -138,7 +138,7 @@ fn a_scheme_that_holds_packets_back_is_asked_again() {
     let asked: Arc<Mutex<Vec<Time>>> = Arc::default();
     let mut spec = cell_b(1);
     let (shared, wanted) = (Arc::clone(&asked), ticking_at(&[100, 200, 300, 7_000, 9_000, 20_000]));
-    spec.ap.port.scheme = external(move || Withholding {
+    spec.ap.tx_queue.scheme = external(move || Withholding {
         clock: Ticking { name: "ap", wanted: wanted.clone(), ticks: Ticks::default() },
         releases: &RELEASES,
         asked: shared.clone(),
@@ -153,7 +153,7 @@ fn a_scheme_that_holds_packets_back_is_asked_again() {
     let first_end = asked[4];
     assert!(first_end >= us(200) + EXCHANGE && first_end < us(4_000), "{first_end}");
     assert_eq!(*asked, [us(10), us(50), us(100), us(200), first_end, us(7_000), us(9_000)]);
-    assert_eq!(run.bss.ap_port().len(), 0);
+    assert_eq!(run.bss.ap_tx_queue().len(), 0);
 }
 
 /// Attempts, airtime and overhead of each exchange.
@@ -181,7 +181,7 @@ fn kept(stations: usize, seed: u64) -> (Logged, Exchanges) {
     let exchanges = Exchanges::default();
     let mut spec = cell_b(stations);
     let shared = exchanges.clone();
-    spec.ap.port.scheme = external(move || Bookkeeper(shared.clone()));
+    spec.ap.tx_queue.scheme = external(move || Bookkeeper(shared.clone()));
     (Logged::new(&spec, seed), exchanges)
 }
 
@@ -391,7 +391,7 @@ proptest! {
         }
         let heard = Arc::<Mutex<Heard>>::default();
         let shared = heard.clone();
-        spec.ap.port.scheme = external(move || Watcher(shared.clone()));
+        spec.ap.tx_queue.scheme = external(move || Watcher(shared.clone()));
         let mut run = Logged::new(&spec, seed);
         let (mut now, mut number) = (Time::ZERO, 0);
         let mut begun = BTreeMap::<u16, Vec<Seen>>::new();
@@ -418,7 +418,7 @@ proptest! {
         prop_assert_eq!(&heard.seen, &begun, "observers see what the sender is notified of");
         prop_assert!(heard.packets.is_empty(), "what is transmitted ends");
         prop_assert!(heard.joined == 0 || kind > 1 && max_amsdu_bytes > 0);
-        prop_assert_eq!(heard.exchanges, run.bss.ap_port().snapshot(end).sojourn.count());
+        prop_assert_eq!(heard.exchanges, run.bss.ap_tx_queue().snapshot(end).sojourn.count());
         let down = run.bss.snapshot(end).stations.iter().fold((0, Time::ZERO), |sum, station| {
             (sum.0 + station.down.attempts, sum.1 + station.down.airtime)
         });
@@ -471,8 +471,8 @@ fn service_times_of_aggregates_add_up_to_the_time() {
         }
         let served = Arc::<Mutex<(Time, Time)>>::default();
         let shared = served.clone();
-        spec.ap.port.scheme = external(move || Served(shared.clone()));
-        spec.ap.port.limit_packets = 1_000;
+        spec.ap.tx_queue.scheme = external(move || Served(shared.clone()));
+        spec.ap.tx_queue.limit_packets = 1_000;
         let mut run = Logged::new(&spec, seed);
         for number in 0..900 {
             let station = number as u16 % 2;
@@ -492,7 +492,7 @@ fn service_times_of_aggregates_add_up_to_the_time() {
 fn channel_times_are_for_schemes_that_ask() {
     let is_metered = |hooks: Hooks| {
         let mut spec = cell_b(1);
-        spec.ap.port.scheme = external(move || Asking(hooks));
+        spec.ap.tx_queue.scheme = external(move || Asking(hooks));
         Bss::new(&spec, 1).unwrap().snapshot(Time::ZERO).channel_time.is_some()
     };
     assert!(is_metered(Hooks { exchange: true, ..Hooks::default() }));

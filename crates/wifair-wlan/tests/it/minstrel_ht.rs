@@ -354,7 +354,7 @@ fn goodput(phy: &str, adaptation: &RateSpec, distance_m: f64, seed: u64) -> f64 
     let mcs = modes.iter().last().unwrap().mode.mcs;
     let mut station = StationSpec::with_mcs("sta", mcs);
     station.position_m = Some([distance_m, 0.0]);
-    station.port.limit_packets = 2_000;
+    station.tx_queue.limit_packets = 2_000;
     let mut spec = BssSpec::new(vec![station]);
     spec.phy = phy;
     spec.mac.edca = Some(EdcaSpec::default());
@@ -364,7 +364,7 @@ fn goodput(phy: &str, adaptation: &RateSpec, distance_m: f64, seed: u64) -> f64 
     let (warmup, end) = (Time::from_ms(1_000), Time::from_ms(2_000));
     let mut now = Time::ZERO;
     while now < end {
-        while bss.station_port(StationId(0)).len() < 1_000 {
+        while bss.station_tx_queue(StationId(0)).len() < 1_000 {
             bss.send_up(StationId(0), &packet(0, 0, 1_500), now);
         }
         for _ in 0..100 {

@@ -28,8 +28,8 @@ fn rules(cw_min: u32, txop_limit: u32, aggregation: Aggregation) -> Rules {
         stations: categories,
         dcf_countdown: false,
         internal_collision_retry: true,
-        ap_shares_port: false,
-        stations_share_port: false,
+        ap_shares_tx_queue: false,
+        stations_share_tx_queue: false,
         controller: None,
     };
     Rules {
@@ -66,7 +66,7 @@ fn bss(rules: Rules, stations: usize, streams: Vec<Stream>) -> Scenario {
         stations: vec![Station::modern(Mode::ht(7)); stations],
         streams,
         changes: vec![],
-        port_limit: 100,
+        tx_queue_limit: 100,
         limit_counts_in_service: false,
         offered_until: 10_000,
     }
@@ -267,7 +267,7 @@ fn the_window_waits_for_its_first_mpdu() {
 }
 
 #[test]
-fn a_port_is_gathered_from_or_read_as_it_runs() {
+fn a_tx_queue_is_gathered_from_or_read_as_it_runs() {
     let streams = || [0, 1, 0, 1].map(|station| burst(station, false, 1500, 1)).to_vec();
     let run = |head_run| {
         let aggregation = Aggregation { head_run, ..Aggregation::ht() };
@@ -281,8 +281,8 @@ fn a_port_is_gathered_from_or_read_as_it_runs() {
 
 #[test]
 fn links_take_turns() {
-    // Station 1's second MPDU is lost. The port has something for station 2 first; the link that waits then comes before the
-    // port's next packet, that was for station 2 too.
+    // Station 1's second MPDU is lost. The transmit queue has something for station 2 first; the link that waits then comes
+    // before the transmit queue's next packet, that was for station 2 too.
     let aggregation = Aggregation { max_mpdus: Some(2), ..Aggregation::ht() };
     let streams = vec![burst(0, false, 1500, 2), burst(1, false, 1500, 3)];
     let mut scenario = bss(without_chance(aggregation), 2, streams);
@@ -365,7 +365,7 @@ fn saturated(mode: Mode, ip_bytes: u32, k: u32) -> (f64, f64, Record) {
             pattern: Pattern::Every { first: 0, gap: u64::from(busy * 100 / k), burst: 200 },
             ..burst(0, true, ip_bytes, 0)
         }],
-        port_limit: 200,
+        tx_queue_limit: 200,
         offered_until: until,
         ..bss(rules, 1, vec![])
     };

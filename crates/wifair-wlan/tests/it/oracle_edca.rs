@@ -29,8 +29,8 @@ fn edca(ap: [Category; 4], stations: [Category; 4]) -> Edca {
         stations,
         dcf_countdown: false,
         internal_collision_retry: true,
-        ap_shares_port: false,
-        stations_share_port: false,
+        ap_shares_tx_queue: false,
+        stations_share_tx_queue: false,
         controller: None,
     }
 }
@@ -57,7 +57,7 @@ fn deliveries(rules: Rules, stations: usize, streams: Vec<Stream>) -> Vec<(u64, 
         stations: vec![Station::clean(540); stations],
         streams,
         changes: vec![],
-        port_limit: 50,
+        tx_queue_limit: 50,
         limit_counts_in_service: false,
         offered_until: 20_000,
     };
@@ -145,7 +145,7 @@ fn saturated(
         stations: vec![Station::clean(540); streams.len()],
         streams,
         changes: vec![],
-        port_limit: 100,
+        tx_queue_limit: 100,
         limit_counts_in_service: false,
         offered_until: until,
     }

@@ -471,7 +471,7 @@ fn a_waiting_sender_cannot_decode_what_it_receives() {
             once(2, true, 40, 1200),
         ],
         changes: vec![],
-        port_limit: 10,
+        tx_queue_limit: 10,
         limit_counts_in_service: false,
         offered_until: 10_000,
     });
@@ -508,7 +508,7 @@ fn an_arrival_at_the_end_of_a_nav_finds_a_busy_medium() {
         stations: vec![Station { errors, ..Station::clean(110) }, Station::clean(110)],
         streams: vec![once(0, 1000), once(1, end_of_nav)],
         changes: vec![],
-        port_limit: 10,
+        tx_queue_limit: 10,
         limit_counts_in_service: false,
         offered_until: 10_000,
     });
@@ -537,7 +537,7 @@ fn new_error_rates_are_no_move() {
         stations: vec![at(10.0, 0.0), at(21.0, 150.0)],
         streams: vec![once(0, 9_000), once(1, 9_000), once(1, 2_000)],
         changes,
-        port_limit: 10,
+        tx_queue_limit: 10,
         limit_counts_in_service: false,
         offered_until: 10_000,
     };

@@ -98,7 +98,7 @@ fn lightly_loaded_cells() {
                 stations: vec![Station::clean(110); stations as usize],
                 streams: (0..2 * stations).map(stream).collect(),
                 changes: vec![],
-                port_limit: 100,
+                tx_queue_limit: 100,
                 limit_counts_in_service: false,
                 offered_until: until,
             });

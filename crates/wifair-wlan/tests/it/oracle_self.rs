@@ -36,7 +36,7 @@ fn bss(rules: Rules, stations: usize, streams: Vec<Stream>) -> Scenario {
         stations: vec![Station::clean(110); stations],
         streams,
         changes: vec![],
-        port_limit: 10,
+        tx_queue_limit: 10,
         limit_counts_in_service: false,
         offered_until: 10_000,
     }

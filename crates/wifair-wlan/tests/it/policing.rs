@@ -13,7 +13,7 @@ use wifair_queue::{
     Shortcuts, TxQueueEvent,
 };
 use wifair_wlan::{
-    AggregationSpec, Bss, BssSpec, Delivery, EdcaSpec, FrameErrorRate, Node, Output, PhySpec, SharePort,
+    AggregationSpec, Bss, BssSpec, Delivery, EdcaSpec, FrameErrorRate, Node, Output, PhySpec, ShareTxQueue,
     StationSpec,
 };
 
@@ -63,7 +63,7 @@ impl Scheme for Policing {
 fn policed(mut spec: BssSpec, weights: [u32; 3]) -> (BssSpec, Calls) {
     let calls = Calls::default();
     let shared = calls.clone();
-    spec.ap.port.scheme = external(move || Policing { calls: shared.clone(), weights });
+    spec.ap.tx_queue.scheme = external(move || Policing { calls: shared.clone(), weights });
     (spec, calls)
 }
 
@@ -78,7 +78,7 @@ fn any_packet(station: u16, seq: u32, draws: &mut Rng) -> Packet {
     Packet { ds_field: dscp << 2 | draws.below(4) as u8, ..packet }
 }
 
-/// By flow (its source and port) and class.
+/// By flow (its source and transmit queue) and class.
 type Counts = BTreeMap<(u32, u16, usize), Count>;
 
 fn count(counts: &mut Counts, packet: &Packet) {
@@ -86,7 +86,7 @@ fn count(counts: &mut Counts, packet: &Packet) {
     counts.entry(key).or_default().add(&Count { packets: 1, bytes: packet.ip_bytes().into() });
 }
 
-/// The cells: DCF, EDCA with a port per category and with a shared one, A-MPDUs.
+/// The cells: DCF, EDCA with a transmit queue per category and with a shared one, A-MPDUs.
 fn cell(kind: usize, stations: usize, error: f64) -> BssSpec {
     let mut spec = match kind {
         0..=2 => cell_b(stations),
@@ -102,11 +102,11 @@ fn cell(kind: usize, stations: usize, error: f64) -> BssSpec {
             spec
         }
     };
-    let share_port = if kind == 2 { SharePort::Ap } else { SharePort::None };
+    let share_tx_queue = if kind == 2 { ShareTxQueue::Ap } else { ShareTxQueue::None };
     let classify = wifair_wlan::Classify::Dscp;
-    spec.mac.edca = (kind > 0).then(|| EdcaSpec { share_port, classify, ..EdcaSpec::default() });
+    spec.mac.edca = (kind > 0).then(|| EdcaSpec { share_tx_queue, classify, ..EdcaSpec::default() });
     for station in &mut spec.stations {
-        station.port.limit_packets = 20;
+        station.tx_queue.limit_packets = 20;
         station.frame_error_rate = FrameErrorRate {
             data_up: error,
             data_down: error,
@@ -115,7 +115,7 @@ fn cell(kind: usize, stations: usize, error: f64) -> BssSpec {
             by_rate: vec![],
         };
     }
-    spec.ap.port.limit_packets = 10;
+    spec.ap.tx_queue.limit_packets = 10;
     spec
 }
 
@@ -169,8 +169,8 @@ proptest! {
         let mut total = [Ledger::default(); 3];
         let mut flows: Vec<(u32, u16, usize, Ledger)> = vec![];
         let end = bss.next_event().min(Time::from_s(1_000));
-        for (_, port) in bss.ap_ports() {
-            let snapshot = port.snapshot(end);
+        for (_, tx_queue) in bss.ap_tx_queues() {
+            let snapshot = tx_queue.snapshot(end);
             total.add(&snapshot.classes);
             for flow in snapshot.flows {
                 let tuple = bss.flows().tuple(flow.flow);
@@ -182,8 +182,8 @@ proptest! {
         }
         let sum = |of: fn(&Ledger) -> Count| {
             let mut sums = Counts::new();
-            for (source, port, class, ledger) in &flows {
-                sums.entry((*source, *port, *class)).or_default().add(&of(ledger));
+            for (source, tx_queue, class, ledger) in &flows {
+                sums.entry((*source, *tx_queue, *class)).or_default().add(&of(ledger));
             }
             sums.retain(|_, count| count.packets > 0);
             sums
@@ -197,11 +197,11 @@ proptest! {
 
         // Each packet is policed once, right after all schemes have been notified of it.
         let calls = calls.lock().unwrap();
-        let ports = bss.ap_ports().count().max(if kind == 1 || kind == 3 { 4 } else { 1 });
-        prop_assert_eq!(calls.len() as u64, (ports as u64 + 1) * received);
-        for group in calls.chunks(ports + 1) {
-            let (at, seq, last) = group[ports];
-            prop_assert!(group[..ports].iter().all(|call| *call == (at, seq, "received")));
+        let tx_queues = bss.ap_tx_queues().count().max(if kind == 1 || kind == 3 { 4 } else { 1 });
+        prop_assert_eq!(calls.len() as u64, (tx_queues as u64 + 1) * received);
+        for group in calls.chunks(tx_queues + 1) {
+            let (at, seq, last) = group[tx_queues];
+            prop_assert!(group[..tx_queues].iter().all(|call| *call == (at, seq, "received")));
             prop_assert!(last != "received");
         }
         let drops = calls.iter().filter(|(.., call)| *call == "drop").count() as u64;
@@ -258,8 +258,8 @@ fn a_dropped_packet_is_acknowledged() {
         let now = Time::from_s(1);
         let station = bss.snapshot(now).stations[0].up;
         assert_eq!((station.delivered, station.retries), (5, 0));
-        let port = bss.station_port(StationId(0)).snapshot(now);
-        assert_eq!(port.class(Class::Data).delivered.packets, 5);
+        let tx_queue = bss.station_tx_queue(StationId(0)).snapshot(now);
+        assert_eq!(tx_queue.class(Class::Data).delivered.packets, 5);
     }
 }
 
@@ -302,14 +302,15 @@ impl Scheme for Winding {
     }
 }
 
-/// A tick that is set while a packet from a station is handled comes at its time, although the AP's port has nothing to do.
+/// A tick that is set while a packet from a station is handled comes at its time, although the AP's transmit queue has nothing
+/// to do.
 #[test]
 fn a_tick_set_at_a_reception_comes_at_its_time() {
     for in_police in [false, true] {
         let ticks = Arc::<Mutex<Vec<Time>>>::default();
         let shared = ticks.clone();
         let mut spec = cell_b(1);
-        spec.ap.port.scheme = external(move || Winding { at: None, in_police, ticks: shared.clone() });
+        spec.ap.tx_queue.scheme = external(move || Winding { at: None, in_police, ticks: shared.clone() });
         let mut bss = Bss::new(&spec, 1).unwrap();
         bss.send_up(StationId(0), &packet(0, 1, 1_500), us(10));
         let mut delivered = None;

@@ -58,14 +58,14 @@ fn scenario() -> impl Strategy<Value = (BssSpec, u64, Vec<Arrival>)> {
                     let [data_up, data_down, ack_up, ack_down] = errors;
                     station.frame_error_rate =
                         FrameErrorRate { data_up, data_down, ack_up, ack_down, by_rate: vec![] };
-                    station.port.limit_packets = buffer;
+                    station.tx_queue.limit_packets = buffer;
                     station
                 });
                 let mut spec = BssSpec::new(stations.collect());
                 if ofdm {
                     spec.phy = PhySpec::Erp(Default::default());
                 }
-                spec.ap.port.limit_packets = buffer;
+                spec.ap.tx_queue.limit_packets = buffer;
                 spec.mac.rts_threshold_bytes = rts;
                 spec.mac.eifs = eifs;
                 spec.mac.immediate_access = access;
@@ -172,12 +172,12 @@ proptest! {
         let snapshot = bss.snapshot(Time::from_s(1_000_000));
         let mut ap = [0; 2];
         for (index, usage) in snapshot.stations.iter().enumerate() {
-            let port = bss.station_port(StationId(index as u16)).snapshot(snapshot.at);
+            let tx_queue = bss.station_tx_queue(StationId(index as u16)).snapshot(snapshot.at);
             let up = &usage.up;
-            prop_assert_eq!(total(&port.classes, |l| l.offered.packets), arrivals.iter().filter(|a| a.up && usize::from(a.station) == index).count() as u64);
-            prop_assert_eq!(total(&port.classes, |l| l.dequeued.packets), up.delivered + up.lost_at_retry_limit - up.lost_after_delivery);
-            prop_assert_eq!(total(&port.classes, |l| l.lost_at_retry_limit.packets), up.lost_at_retry_limit);
-            prop_assert_eq!(total(&port.classes, |l| l.queued.packets + l.in_service.packets), 0);
+            prop_assert_eq!(total(&tx_queue.classes, |l| l.offered.packets), arrivals.iter().filter(|a| a.up && usize::from(a.station) == index).count() as u64);
+            prop_assert_eq!(total(&tx_queue.classes, |l| l.dequeued.packets), up.delivered + up.lost_at_retry_limit - up.lost_after_delivery);
+            prop_assert_eq!(total(&tx_queue.classes, |l| l.lost_at_retry_limit.packets), up.lost_at_retry_limit);
+            prop_assert_eq!(total(&tx_queue.classes, |l| l.queued.packets + l.in_service.packets), 0);
             ap[0] += usage.down.delivered - usage.down.lost_after_delivery;
             ap[1] += usage.down.lost_at_retry_limit;
             for usage in [&usage.up, &usage.down] {
@@ -186,10 +186,10 @@ proptest! {
                 prop_assert_eq!(usage.attempts, succeeded + usage.retries + usage.lost_at_retry_limit);
             }
         }
-        let port = bss.ap_port().snapshot(snapshot.at);
-        prop_assert_eq!(total(&port.classes, |l| l.delivered.packets), ap[0]);
-        prop_assert_eq!(total(&port.classes, |l| l.lost_at_retry_limit.packets), ap[1]);
-        prop_assert_eq!(total(&port.classes, |l| l.queued.packets + l.in_service.packets), 0);
+        let tx_queue = bss.ap_tx_queue().snapshot(snapshot.at);
+        prop_assert_eq!(total(&tx_queue.classes, |l| l.delivered.packets), ap[0]);
+        prop_assert_eq!(total(&tx_queue.classes, |l| l.lost_at_retry_limit.packets), ap[1]);
+        prop_assert_eq!(total(&tx_queue.classes, |l| l.queued.packets + l.in_service.packets), 0);
         let delivered: u64 = snapshot.stations.iter().map(|s| s.up.delivered + s.down.delivered).sum();
         prop_assert_eq!(delivered, deliveries.len() as u64);
     }
@@ -238,8 +238,8 @@ fn bad_cells_are_refused_by_key() {
     assert_eq!(error(|s| s.stations[1].rate_mbps = Some(54.0)), "stations[1].rate_mbps");
     assert_eq!(error(|s| s.stations[0].rate_down_mbps = Some(-1.0)), "stations[0].rate_down_mbps");
     assert_eq!(error(|s| s.stations[0].frame_error_rate.ack_up = 1.5), "stations[0].frame_error_rate.ack_up");
-    assert_eq!(error(|s| s.stations[0].port.limit_packets = 0), "stations[0].port.limit_packets");
-    assert_eq!(error(|s| s.ap.port.limit_packets = 0), "ap.port.limit_packets");
+    assert_eq!(error(|s| s.stations[0].tx_queue.limit_packets = 0), "stations[0].tx_queue.limit_packets");
+    assert_eq!(error(|s| s.ap.tx_queue.limit_packets = 0), "ap.tx_queue.limit_packets");
     assert_eq!(error(|s| s.mac.retry_limit_short = 0), "mac.retry_limit_short");
     assert_eq!(error(|s| s.mac.ack_timeout_us = Some(-5.0)), "mac.ack_timeout_us");
     assert_eq!(

@@ -49,7 +49,7 @@ impl Scheme for Noting {
 fn log_of(mut spec: BssSpec, send: impl Fn(&mut Bss)) -> Vec<Seen> {
     let log = Log::default();
     let shared = log.clone();
-    spec.ap.port.scheme = external(move || Noting(shared.clone()));
+    spec.ap.tx_queue.scheme = external(move || Noting(shared.clone()));
     let mut bss = Bss::new(&spec, 1).unwrap();
     send(&mut bss);
     while bss.advance_before(Time::MAX).is_some() {}
@@ -110,7 +110,7 @@ fn an_a_mpdu_leaves_out_its_last_msdu_up_to_802_11ac_and_none_after() {
 #[test]
 fn a_long_queue_is_more_than_the_field_can_say() {
     let mut spec = modern(PhySpec::Ht(Default::default()), 1);
-    spec.stations[0].port.limit_packets = 100;
+    spec.stations[0].tx_queue.limit_packets = 100;
     let log = log_of(spec, burst(46, 1_500));
     let sizes: Vec<u32> = log
         .iter()

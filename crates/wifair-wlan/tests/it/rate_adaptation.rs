@@ -17,7 +17,7 @@ use wifair_wlan::{
 fn an_aggregate_counts_as_one_attempt() {
     for (data_up, rate_mbps) in [(0.0, 65.0), (0.3, 65.0), (0.7, 6.5)] {
         let mut station = StationSpec::with_mcs("sta", 3);
-        station.port.limit_packets = 10_000;
+        station.tx_queue.limit_packets = 10_000;
         station.frame_error_rate.data_up = data_up;
         let mut spec = BssSpec::new(vec![station]);
         spec.phy = PhySpec::Ht(Default::default());
@@ -184,12 +184,12 @@ fn saturate(spec: &BssSpec, until: Time) -> Bss {
         let now = bss.next_event();
         bss.advance(now);
         for station in 0..stations {
-            while bss.station_port(StationId(station)).len() < 2 {
+            while bss.station_tx_queue(StationId(station)).len() < 2 {
                 bss.send_up(StationId(station), &packet(station, 0, 1_500), now);
             }
         }
         // The AP serves its stations in turn.
-        while bss.ap_port().len() < 2 * usize::from(stations) {
+        while bss.ap_tx_queue().len() < 2 * usize::from(stations) {
             let station = (bss.snapshot(now).exchanges % u64::from(stations)) as u16;
             bss.send_down(StationId(station), &packet_down(station, 0, 1_500), now);
         }

@@ -25,7 +25,7 @@ fn cell(mcs: u8, hardware: HardwareSpec, aggregation: AggregationSpec, lost: Fra
     spec.mac.edca = Some(EdcaSpec::default());
     spec.mac.aggregation = Some(aggregation);
     spec.ap.hardware = hardware;
-    spec.ap.port.limit_packets = 5_000;
+    spec.ap.tx_queue.limit_packets = 5_000;
     spec
 }
 

@@ -18,7 +18,7 @@ pub enum Event {
     EndedByDuration,
     EndedByTxop,
     EndedByHeadRun,
-    EndedByPort,
+    EndedByTxQueue,
     /// A packet joins an MPDU: the first to be sent, or one that already had to wait.
     Joined,
     JoinedBeyondCount,

@@ -30,7 +30,7 @@ pub struct Cell {
     pub stations: Vec<Station>,
     pub nodes: Vec<Node>,
     pub traffic: Traffic,
-    /// By the AP's ports: the packets about which it has decided.
+    /// By the AP's transmit queues: the packets about which it has decided.
     policed: [u32; 4],
     /// The packets that it has dropped then.
     dropped: BTreeSet<u32>,
@@ -64,11 +64,11 @@ pub struct Run {
     /// The state when half of the traffic had been offered.
     pub half_way: Record,
     pub whole: Record,
-    /// Every port had drained at the end.
+    /// Every transmit queue had drained at the end.
     pub at_rest: bool,
 }
 
-/// How long ports may take to drain after the traffic has ended, in steps: small windows may collide for ever.
+/// How long transmit queues may take to drain after the traffic has ended, in steps: small windows may collide for ever.
 const LONGEST_DRAIN: u64 = 200_000;
 
 /// Runs `scenario` on its air, see [`run_all`].
@@ -76,8 +76,8 @@ pub fn run(scenario: &Scenario, air: impl Air) -> Run {
     run_all(scenario.offered_until, air).remove(0)
 }
 
-/// Runs all cells of an air, one step after the other, until their traffic has ended and every port has drained, or has not for
-/// too long.
+/// Runs all cells of an air, one step after the other, until their traffic has ended and every transmit queue has drained, or
+/// has not for too long.
 pub fn run_all(offered_until: u64, mut air: impl Air) -> Vec<Run> {
     let half_time = offered_until / 2;
     let last = offered_until + LONGEST_DRAIN;
@@ -114,8 +114,8 @@ impl Cell {
             Peer { like: mode, phy: phy(station), ladder: ladder(station, up, mode) }
         };
         let node = |id, peers| {
-            let port = (scenario.port_limit, scenario.limit_counts_in_service);
-            Node::new(id, &label(id), *seed, *rules, peers, port)
+            let tx_queue = (scenario.tx_queue_limit, scenario.limit_counts_in_service);
+            Node::new(id, &label(id), *seed, *rules, peers, tx_queue)
         };
         // The AP's own entries are never used.
         let itself = Station::clean(rules.rates()[0]);
@@ -326,10 +326,10 @@ impl Cell {
     pub fn deliver(&mut self, packet: &Packet) {
         let mut marked = false;
         if packet.to == 0 && self.rules.polices {
-            let one = self.rules.shares_port(0) || self.rules.has(Flaw::PolicedByVoice);
-            let port = if one { 0 } else { packet.category };
-            let before = self.policed[port];
-            self.policed[port] += 1;
+            let one = self.rules.shares_tx_queue(0) || self.rules.has(Flaw::PolicedByVoice);
+            let tx_queue = if one { 0 } else { packet.category };
+            let before = self.policed[tx_queue];
+            self.policed[tx_queue] += 1;
             match verdict(before, packet.id) {
                 Verdict::Drop => {
                     self.dropped.insert(packet.id);

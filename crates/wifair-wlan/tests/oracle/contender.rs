@@ -72,13 +72,13 @@ impl Contender {
         }
     }
 
-    /// What goes into service: a link that waits, other than the last; or the port's next packet; or the last link.
+    /// What goes into service: a link that waits, other than the last; or the transmit queue's next packet; or the last link.
     pub fn serve(&mut self) {
         assert!(self.in_service.is_none(), "one at a time");
         let spared = if self.has(Flaw::LastLinkFirst) { None } else { self.last };
         let waits = |&link: &NodeId| Some(link) != spared;
-        let port_first = self.has(Flaw::PortFirst) && !self.queue.is_empty();
-        if let Some(place) = self.pending.iter().position(waits).filter(|_| !port_first) {
+        let tx_queue_first = self.has(Flaw::TxQueueFirst) && !self.queue.is_empty();
+        if let Some(place) = self.pending.iter().position(waits).filter(|_| !tx_queue_first) {
             self.events.note(Event::OtherLink);
             self.in_service = self.pending.remove(place).map(Service::Link);
         } else if let Some(packet) = self.queue.pop_front() {
@@ -130,7 +130,7 @@ impl Contender {
         }
     }
 
-    /// Packets that the MAC has taken from the port and not finished with.
+    /// Packets that the MAC has taken from the transmit queue and not finished with.
     pub fn taken(&self) -> usize {
         let single = usize::from(matches!(self.in_service, Some(Service::Single(_))));
         single

@@ -210,7 +210,7 @@ impl Side {
             let category = RANKS.iter().position(|&of| of == ac).expect("one of four");
             queue_sizes.push(QueueSize { at: steps(at), from: usize::from(station.0) + 1, category, bytes });
         }
-        queue_sizes.dedup(); // each of the AP's ports is notified
+        queue_sizes.dedup(); // each of the AP's transmit queues is notified
         Record {
             queue_sizes,
             deliveries: deliveries.clone(),

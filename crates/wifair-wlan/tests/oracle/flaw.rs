@@ -31,7 +31,7 @@ flaws! {
     TxopWithoutResponse,
     /// `gather` reads as `head-run`, and the other way round.
     SwappedFill,
-    /// What does not fit is passed over for what is behind it in the port.
+    /// What does not fit is passed over for what is behind it in the transmit queue.
     LooksBehind,
     NoSpacing,
     NoPadding,
@@ -134,8 +134,8 @@ flaws! {
     // What is served.
     /// The link last in service may come first among those that wait.
     LastLinkFirst,
-    /// The port comes before links that wait.
-    PortFirst,
+    /// The transmit queue comes before links that wait.
+    TxQueueFirst,
     /// A failed exchange releases its link.
     ReleasedByFailure,
     /// The limit does not count link queues.
@@ -143,7 +143,7 @@ flaws! {
     // What the AP does with packets from stations.
     /// Packets without an ECT code point get CE, too.
     MarksAll,
-    /// The port of voice decides, whatever the category.
+    /// The transmit queue of voice decides, whatever the category.
     PolicedByVoice,
     // What stations say of their queues.
     /// The MSDUs of the frame itself count up to 802.11ac, too.

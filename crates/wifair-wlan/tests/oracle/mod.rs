@@ -20,7 +20,7 @@
 //! | rates, error rates and the AP's limit changing in mid-run, at any instant of an exchange | yes |
 //! | ARF and AARF, and when their changes are reported | yes |
 //! | access off the slot grid: arrivals at any µs, or a quarter, fifth or eighth of one, also at ends of frames | yes |
-//! | EDCA: windows, AIFSNs, TXOPs, both rules of countdown, internal collisions, separate or shared ports | yes |
+//! | EDCA: windows, AIFSNs, TXOPs, both rules of countdown, internal collisions, separate or shared transmit queues | yes |
 //! | senders of a collision that wait an EIFS | yes |
 //! | capture, also of RTS, with positions, moving ones, changing tracks | yes |
 //! | 802.11n, ac, ax and be with every mode; older stations among them, with protection | yes |

@@ -88,14 +88,14 @@ fn scenario(rules: Rules) -> impl Strategy<Value = Scenario> {
     ];
     let few = if rules.aggregation.is_some() { 1usize..100 } else { 1..30 };
     let many = if rules.aggregation.is_some() { 1 } else { 0 };
-    let port = (prop_oneof![3 => few, many => 100usize..1_500], any::<bool>());
+    let tx_queue = (prop_oneof![3 => few, many => 100usize..1_500], any::<bool>());
     let offered_until = match (rules.modern, rules.steps) {
         (None, _) => 50_000u64..200_000,
         (Some(_), ..5) => 20_000..80_000,
         (Some(_), _) => 40_000..120_000,
     };
-    (any::<u64>(), stations, streams, changes, port, offered_until).prop_map(
-        move |(seed, mut stations, mut streams, mut changes, port, offered_until)| {
+    (any::<u64>(), stations, streams, changes, tx_queue, offered_until).prop_map(
+        move |(seed, mut stations, mut streams, mut changes, tx_queue, offered_until)| {
             modern::settle(&rules, &mut stations, &mut changes);
             count_from_the_arrival(&mut streams, &stations, &rules);
             Scenario {
@@ -104,8 +104,8 @@ fn scenario(rules: Rules) -> impl Strategy<Value = Scenario> {
                 stations,
                 streams,
                 changes,
-                port_limit: port.0,
-                limit_counts_in_service: port.1,
+                tx_queue_limit: tx_queue.0,
+                limit_counts_in_service: tx_queue.1,
                 offered_until,
             }
         },
@@ -150,8 +150,8 @@ fn edca(rules: Rules) -> impl Strategy<Value = Edca> {
             stations,
             dcf_countdown,
             internal_collision_retry,
-            ap_shares_port: shares.0,
-            stations_share_port: shares.1,
+            ap_shares_tx_queue: shares.0,
+            stations_share_tx_queue: shares.1,
             controller: None,
         },
     )

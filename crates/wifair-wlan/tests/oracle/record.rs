@@ -163,7 +163,7 @@ pub struct Airtime {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
     pub deliveries: Vec<Delivery>,
-    /// Only where the AP's ports ask for them.
+    /// Only where the AP's transmit queues ask for them.
     pub queue_sizes: Vec<QueueSize>,
     /// In the order of their beginnings, at one instant of their senders; as the next five.
     pub attempts: Vec<Attempt>,

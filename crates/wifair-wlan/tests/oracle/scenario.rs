@@ -94,7 +94,7 @@ pub enum Change {
     /// Of a station of 802.11n or later; of others nothing changes. Stations are counted as above, MCSs as in
     /// [`Mode::with_mcs`].
     Mcs { station: usize, up: u32, down: u32 },
-    /// Packets that the AP's port holds, or each of its ports.
+    /// Packets that the AP's transmit queue holds, or each of its transmit queues.
     ApLimit(usize),
 }
 
@@ -142,10 +142,10 @@ pub struct Scenario {
     pub stations: Vec<Station>,
     pub streams: Vec<Stream>,
     pub changes: Vec<(Trigger, Change)>,
-    /// Packets that a port holds, at the AP and at each station.
-    pub port_limit: usize,
+    /// Packets that a transmit queue holds, at the AP and at each station.
+    pub tx_queue_limit: usize,
     pub limit_counts_in_service: bool,
-    /// Steps during which traffic is offered; afterwards the ports drain.
+    /// Steps during which traffic is offered; afterwards the transmit queues drain.
     pub offered_until: u64,
 }
 
@@ -163,7 +163,7 @@ impl Scenario {
 
     /// Every station has always something to send up: station `i` packets of `bytes[i]` IP bytes.
     ///
-    /// Ports of 100 packets are filled again before a station, with an equal share of the shortest exchanges, has
+    /// Transmit queues of 100 packets are filled again before a station, with an equal share of the shortest exchanges, has
     /// sent a third of them.
     pub fn saturated_uplink(seed: u64, rules: Rules, bytes: &[u32], rate: Tenths, until: u64) -> Scenario {
         let shortest = bytes.iter().map(|&b| rules.data(b, rate)).min().expect("at least one station");
@@ -177,7 +177,7 @@ impl Scenario {
                 .map(|(station, &ip_bytes)| Stream { station, up: true, ip_bytes, category: 0, pattern })
                 .collect(),
             changes: Vec::new(),
-            port_limit: 100,
+            tx_queue_limit: 100,
             limit_counts_in_service: false,
             offered_until: until,
         }
@@ -192,7 +192,7 @@ pub enum Verdict {
     Drop,
 }
 
-/// The verdict of a port, which has had `before` packets to decide about, on a packet.
+/// The verdict of a transmit queue, which has had `before` packets to decide about, on a packet.
 pub fn verdict(before: u32, id: u32) -> Verdict {
     match (3 * before + id) % 5 {
         0 => Verdict::Drop,
@@ -212,10 +212,10 @@ pub enum Outside {
     Offer(Offer),
 }
 
-/// A packet on its way into a port.
+/// A packet on its way into a transmit queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Offer {
-    /// Whose port.
+    /// Whose transmit queue.
     pub node: NodeId,
     pub packet: Packet,
 }

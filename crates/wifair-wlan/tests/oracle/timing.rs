@@ -160,7 +160,8 @@ pub struct Rules {
     pub modern: Option<Modern>,
     /// None: there are none.
     pub beacons: Option<Beacons>,
-    /// The AP's ports police what comes from stations, by [`verdict`](super::scenario::verdict), and ask for queue sizes.
+    /// The AP's transmit queues police what comes from stations, by [`verdict`](super::scenario::verdict), and ask for queue
+    /// sizes.
     pub polices: bool,
     /// What this model does wrong on purpose.
     pub flaw: Option<Flaw>,
@@ -192,7 +193,7 @@ pub struct Aggregation {
     pub max_attempts: u32,
     /// Of a PPDU as it was formed.
     pub tries: u32,
-    /// What the port gives ends at the first packet for another station.
+    /// What the transmit queue gives ends at the first packet for another station.
     pub head_run: bool,
     pub requests: Requests,
     /// MPDUs of a PPDU are received each at its own end.
@@ -240,9 +241,9 @@ pub struct Edca {
     pub stations: [Category; 4],
     pub dcf_countdown: bool,
     pub internal_collision_retry: bool,
-    /// The categories of the AP, of a station, have one port.
-    pub ap_shares_port: bool,
-    pub stations_share_port: bool,
+    /// The categories of the AP, of a station, have one transmit queue.
+    pub ap_shares_tx_queue: bool,
+    pub stations_share_tx_queue: bool,
     /// None: CWmin stays.
     pub controller: Option<Controller>,
 }
@@ -367,9 +368,11 @@ impl Rules {
         Some(sizes.find(|size| *size >= queued).unwrap_or(2_147_329))
     }
 
-    /// Whether the categories of a node have one port.
-    pub fn shares_port(&self, node: usize) -> bool {
-        self.edca.is_some_and(|edca| if node == 0 { edca.ap_shares_port } else { edca.stations_share_port })
+    /// Whether the categories of a node have one transmit queue.
+    pub fn shares_tx_queue(&self, node: usize) -> bool {
+        self.edca.is_some_and(
+            |edca| if node == 0 { edca.ap_shares_tx_queue } else { edca.stations_share_tx_queue },
+        )
     }
 
     pub fn difs(&self) -> u32 {

@@ -166,7 +166,7 @@ pub fn saturate(spec: &BssSpec, seed: u64, exchanges: u64, ip_bytes: u32) -> Sat
     let n = spec.stations.len() as u16;
     let fill = |bss: &mut Bss, now: Time| {
         for station in (0..n).map(StationId) {
-            while bss.station_port(station).len() < 60 {
+            while bss.station_tx_queue(station).len() < 60 {
                 bss.send_up(station, &packet(station.0, 0, ip_bytes), now);
             }
         }
@@ -206,7 +206,7 @@ impl Logged {
         Logged { bss, before, log: Vec::new() }
     }
 
-    /// Hands packets of 1500 bytes to a port.
+    /// Hands packets of 1500 bytes to a transmit queue.
     pub fn up(&mut self, station: u16, packets: u32, now: Time) {
         for seq in 0..packets {
             self.bss.send_up(StationId(station), &packet(station, seq, 1_500), now);

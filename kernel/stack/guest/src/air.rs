@@ -26,7 +26,7 @@ use crate::netlink::{Batch, Message, Socket};
 /// Where the traffic says when the measurement begins and ends.
 pub const MARKS: &str = "/run/air";
 /// More than the kernel's limits let wait below mac80211.
-const PORT_PACKETS: u32 = 100_000;
+const TX_QUEUE_PACKETS: u32 = 100_000;
 
 /// What becomes of frames when a PPDU's response has been received, or its end has come in vain.
 type Report = Vec<(u32, Outcome)>;
@@ -62,16 +62,17 @@ struct Counts {
     late: u64,
 }
 
-/// The plan's BSS, as hardware: ports that only pass packets on, and queues per link as in firmware. The kernel limits both.
+/// The plan's BSS, as hardware: transmit queues that only pass packets on, and queues per link as in firmware. The kernel
+/// limits both.
 fn hardware(plan: &Value) -> Result<BssSpec, Fault> {
     let mut bss = plan["bss"].clone();
-    let port = json!({ "limit_packets": PORT_PACKETS, "scheme": { "name": "droptail" } });
-    bss["ap"]["port"] = port.clone();
+    let tx_queue = json!({ "limit_packets": TX_QUEUE_PACKETS, "scheme": { "name": "droptail" } });
+    bss["ap"]["tx_queue"] = tx_queue.clone();
     bss["ap"]["hardware"] =
         json!({ "name": "firmware", "aql_low_us": 1e6, "aql_high_us": 1e6, "aql_total_us": 1e7 });
     let stations = bss["stations"].as_array_mut().ok_or("the plan has no stations")?;
     for station in stations {
-        station["port"] = port.clone();
+        station["tx_queue"] = tx_queue.clone();
     }
     Ok(serde_json::from_value(bss)?)
 }

@@ -44,7 +44,7 @@ def run_shorter_than_the_slowest_loop(plan: Plan) -> Iterator[Finding]:
         slowest = max(bulk, key=lambda flow: sawtooth_s(plan, flow)[0])
         seconds, how = sawtooth_s(plan, slowest)
         loops.append((seconds, f"one sawtooth of {slowest['label']}'s window", how))
-    control = plan.port["limit_controller"]
+    control = plan.tx_queue["limit_controller"]
     if control and control["name"] == "alt":
         low, high = control["min_packets"], control["max_packets"]
         rate = control["decrease_packets_per_s"]

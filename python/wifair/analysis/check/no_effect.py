@@ -38,7 +38,7 @@ def acks_without_uploads(plan: Plan) -> Iterator[Finding]:
 def marks_that_nobody_sets_or_hears(plan: Plan) -> Iterator[Finding]:
     """ECN needs both a buffer that marks and ECN-capable hosts; only one of them is configured. A profile's ECN is no choice."""
     listening = [flow for flow in plan.tcp if flow["tcp"]["ecn"]]
-    marking = plan.scheme == "dqm" or plan.port["scheme"].get("signal", "drop") != "drop"
+    marking = plan.scheme == "dqm" or plan.tx_queue["scheme"].get("signal", "drop") != "drop"
     values = {"ecn_flows": len(listening), "tcp_flows": len(plan.tcp)}
     if listening and not marking and plan.sets_tcp("ecn"):
         text = f"{len(listening)} flows are ECN-capable, but {plan.scheme} never marks: ecn has no effect"

@@ -26,9 +26,9 @@ class Plan:
         self.scenario = scenario
         self._access: dict[tuple[int, int], dict[tuple[str, str], Any]] = {}
         self.run = self.plan["run"]
-        self.port = self.plan["bss"]["ap"]["port"]
-        self.scheme = scheme_name(self.port["scheme"])
-        self.limit: int = self.port["limit_packets"]
+        self.tx_queue = self.plan["bss"]["ap"]["tx_queue"]
+        self.scheme = scheme_name(self.tx_queue["scheme"])
+        self.limit: int = self.tx_queue["limit_packets"]
         self.edca: dict[str, Any] | None = self.plan["bss"]["mac"]["edca"]
         self.flows = of_first(self.plan)
         self.tcp = [flow for flow in self.flows if transport(flow["application"]["name"]) == "tcp"]
@@ -62,7 +62,7 @@ class Plan:
         """The most packets that wait where a flow's data does."""
         node = self.plan["bss"]["ap"] if flow["direction"] == "down" else self.station(flow)
         own = node["categories"][category.replace("-", "_")]["limit_packets"] if category else None
-        waiting = int(own or node["port"]["limit_packets"])
+        waiting = int(own or node["tx_queue"]["limit_packets"])
         aggregation = self.plan["bss"]["mac"]["aggregation"] or {}
         if flow["direction"] == "down" and aggregation.get("fill") == "driver-queue":
             return min(waiting, int(aggregation["driver_queue_packets"] or DRIVER_QUEUE_PACKETS))
@@ -93,7 +93,7 @@ class Plan:
         category = self.access(flow, self.segment_bytes(flow)).category
         given = self._given_stations[flow["station"]]
         own = given.get("categories", {}).get(category.replace("-", "_"), {}) if category else {}
-        chosen = {"limit_packets", "limit_controller"} & {*own, *given.get("port", {})}
+        chosen = {"limit_packets", "limit_controller"} & {*own, *given.get("tx_queue", {})}
         return None if chosen else self.queue_packets(flow, category)
 
     def error_rate(self, flow: dict[str, Any]) -> float:

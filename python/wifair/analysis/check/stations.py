@@ -23,8 +23,8 @@ def buffers_smaller_than_windows(plan: Plan) -> Iterator[Finding]:
     if smaller:
         window, limit = max(smaller.values())
         yield Finding(
-            "station.port.limit_packets",
-            f"{listed([*smaller])}: the station's own buffer drops before the AP's scheme matters; set station.port.limit_packets",
+            "station.tx_queue.limit_packets",
+            f"{listed([*smaller])}: the station's own buffer drops before the AP's scheme matters; set station.tx_queue.limit_packets",
             f"a window of {window} segments against the default limit of {limit} packets",
             {"window_segments": window, "limit_packets": limit, "flows": len(smaller)},
         )

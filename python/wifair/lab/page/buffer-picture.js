@@ -46,14 +46,14 @@ export class BufferPicture {
   draw(store, selected, now) {
     const { cx, width, height } = this.surface.fit();
     cx.clearRect(0, 0, width, height);
-    const ports = store.state.ports.filter((port, i) => i === 0 || port.queued_packets > 0 || store.state.ports.length <= 4);
-    const each = height / ports.length;
+    const txQueues = store.state.tx_queues.filter((txQueue, i) => i === 0 || txQueue.queued_packets > 0 || store.state.tx_queues.length <= 4);
+    const each = height / txQueues.length;
     const next = new Map();
     let moving = this.leaving.length > 0;
-    ports.forEach((port, p) => {
+    txQueues.forEach((txQueue, p) => {
       cx.save();
       cx.translate(0, p * each);
-      moving = this.drawPort(cx, store, port, width, each, selected, next, p * each, now) || moving;
+      moving = this.drawTxQueue(cx, store, txQueue, width, each, selected, next, p * each, now) || moving;
       cx.restore();
     });
     this.places = next;
@@ -61,10 +61,10 @@ export class BufferPicture {
     return moving && this.animated;
   }
 
-  drawPort(cx, store, port, width, height, selected, next, top, now) {
+  drawTxQueue(cx, store, txQueue, width, height, selected, next, top, now) {
     const room = height - LABELS - 6;
-    const limit = port.limit_packets;
-    const count = port.packets.length / 5;
+    const limit = txQueue.limit_packets;
+    const count = txQueue.packets.length / 5;
     const scale = Math.max(Math.min(limit, Math.max(60, count * 1.4)), count, 1);
     // The largest cell at which `scale` packets fit.
     let cell = 30;
@@ -94,7 +94,7 @@ export class BufferPicture {
     }
     const t = store.state.time_ns;
     let moving = false;
-    const packets = port.packets;
+    const packets = txQueue.packets;
     for (let i = 0; i < drawn; i += 1) {
       const flow = packets[5 * i];
       const target = at(i);
@@ -116,9 +116,9 @@ export class BufferPicture {
     cx.textBaseline = "middle";
     cx.fillStyle = colours.muted;
     cx.textAlign = "left";
-    cx.fillText(`from the wire →${port.category ? ` ${port.category}` : ""}`, 4, 8);
+    cx.fillText(`from the wire →${txQueue.category ? ` ${txQueue.category}` : ""}`, 4, 8);
     cx.textAlign = "right";
-    const more = count < port.queued_packets || drawn < count ? `; ${drawn} of ${port.queued_packets} shown, from the head` : "";
+    const more = count < txQueue.queued_packets || drawn < count ? `; ${drawn} of ${txQueue.queued_packets} shown, from the head` : "";
     cx.fillText(`head → to the air${more}`, width - 4, 8);
     cx.fillStyle = colours.lost;
     cx.textAlign = "center";

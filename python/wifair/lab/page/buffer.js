@@ -38,10 +38,10 @@ export class BufferTexts {
   }
 
   write(store) {
-    const ports = store.state.ports;
-    const queued = sum(ports, (port) => port.queued_packets);
+    const txQueues = store.state.tx_queues;
+    const queued = sum(txQueues, (txQueue) => txQueue.queued_packets);
     let acks = 0;
-    for (const port of ports) for (let i = 1; i < port.packets.length; i += 5) acks += port.packets[i] === 1 ? 1 : 0;
+    for (const txQueue of txQueues) for (let i = 1; i < txQueue.packets.length; i += 5) acks += txQueue.packets[i] === 1 ? 1 : 0;
     const wait = store.rates?.sojourn;
     this.said.textContent = `${queued} queued, ${acks} of them TCP ACKs; ` +
       (wait === null || wait === undefined ? "nothing has left lately" : `mean wait ${number(wait)} ms`);
@@ -56,8 +56,8 @@ export class BufferTexts {
         cell.classList.toggle("lost", (i === 2 || i === 3 || i === 4) && found[i] > 0);
       });
     });
-    const gauges = ports.flatMap((port) => Object.entries(port.gauges).map(([name, value]) =>
-      [`${port.category ? `${port.category} ` : ""}${name.replaceAll("_", " ")}`, value]));
+    const gauges = txQueues.flatMap((txQueue) => Object.entries(txQueue.gauges).map(([name, value]) =>
+      [`${txQueue.category ? `${txQueue.category} ` : ""}${name.replaceAll("_", " ")}`, value]));
     const names = gauges.map(([name]) => name).join("\n");
     if (names !== this.shownGauges) {
       this.shownGauges = names;

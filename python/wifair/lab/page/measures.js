@@ -39,13 +39,13 @@ const MEASURES = {
     return below > 0 ? airtime(store, group) / below : null;
   },
   /** Packets queued at the AP. */
-  queue_packets: (store) => sum(store.state.ports, (port) => port.queued_packets),
+  queue_packets: (store) => sum(store.state.tx_queues, (txQueue) => txQueue.queued_packets),
   /** The limit of the AP's buffer. */
-  limit_packets: (store) => sum(store.state.ports, (port) => port.limit_packets),
+  limit_packets: (store) => sum(store.state.tx_queues, (txQueue) => txQueue.limit_packets),
   /** Mean wait of the packets that left the AP's buffer, in ms. */
   sojourn_ms: (store) => store.rates.sojourn,
   /** Data packets lost at the AP's buffer since the start. Downloads that starve send, and lose, only now and then. */
-  data_drops: (store) => sum(store.state.ports, (port) => sum(LOSSES, (name) => port.counters[0][FATES.indexOf(name)])),
+  data_drops: (store) => sum(store.state.tx_queues, (txQueue) => sum(LOSSES, (name) => txQueue.counters[0][FATES.indexOf(name)])),
   /** Data packets lost at the AP's buffer, per second. */
   data_drops_per_s: (store) => fates(store, LOSSES, 0),
   /** TCP ACKs lost at the AP's buffer, filtered ones not among them, per second. */
@@ -55,10 +55,10 @@ const MEASURES = {
   /** Share of TCP ACKs among the packets queued. */
   ack_share: (store) => {
     let [acks, all] = [0, 0];
-    for (const port of store.state.ports) {
-      for (let i = 1; i < port.packets.length; i += 5) {
+    for (const txQueue of store.state.tx_queues) {
+      for (let i = 1; i < txQueue.packets.length; i += 5) {
         all += 1;
-        acks += port.packets[i] === 1 ? 1 : 0;
+        acks += txQueue.packets[i] === 1 ? 1 : 0;
       }
     }
     return all ? acks / all : null;

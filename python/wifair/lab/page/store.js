@@ -2,7 +2,7 @@
 
 /** Rates are taken over about this much simulated time, in ns, or between two pictures where these lie further apart. */
 const WINDOW_NS = 1.5e9;
-/** What a port counts, in the order of its counters. */
+/** What a transmit queue counts, in the order of its counters. */
 export const FATES = ["offered", "tail_dropped", "aqm_refused", "evicted", "aqm_evicted", "filtered", "dequeued", "delivered",
   "lost_at_retry_limit", "ce_marked", "ece_marked", "policed", "police_marked", "police_dropped"];
 
@@ -17,7 +17,7 @@ export class Store {
     this.ppdus = { ap: { count: 0, packets: 0 }, stations: { count: 0, packets: 0 } };
   }
 
-  /** Takes a picture over; gives what it says of the flows, stations and ports, to be compared with later ones. */
+  /** Takes a picture over; gives what it says of the flows, stations and transmit queues, to be compared with later ones. */
   take(message) {
     const state = message.state;
     const t = state.time_ns;
@@ -50,11 +50,11 @@ export class Store {
   entry(state, t) {
     const flows = state.flows;
     const stations = state.stations;
-    const counters = state.ports.map((port) => port.counters.map((row) => row.slice()));
+    const counters = state.tx_queues.map((txQueue) => txQueue.counters.map((row) => row.slice()));
     return { t, delivered: flows.delivered_bytes, rttCount: flows.rtt_count, rttSum: flows.rtt_sum_ns,
       retransmitted: flows.retransmitted, timeouts: flows.timeouts, up: stations.airtime_up_ns, down: stations.airtime_down_ns,
       cwnd: flows.cwnd_bytes, counters, air: state.air, ppdus: structuredClone(this.ppdus),
-      sojournCount: sum(state.ports, (p) => p.sojourn_count), sojournSum: sum(state.ports, (p) => p.sojourn_sum_ns) };
+      sojournCount: sum(state.tx_queues, (p) => p.sojourn_count), sojournSum: sum(state.tx_queues, (p) => p.sojourn_sum_ns) };
   }
 
   /** Keeps the window's entries few. */
@@ -73,7 +73,7 @@ export class Store {
     const s = (b.t - a.t) / 1e9;
     const each = (key) => b[key].map((value, i) => (value - a[key][i]) / s);
     const fates = [0, 1, 2].map((cls) => Object.fromEntries(FATES.map((fate, f) =>
-      [fate, sum(b.counters, (port, p) => port[cls][f] - (a.counters[p]?.[cls][f] ?? 0)) / s])));
+      [fate, sum(b.counters, (txQueue, p) => txQueue[cls][f] - (a.counters[p]?.[cls][f] ?? 0)) / s])));
     const up = each("up").map((x) => x / 1e9);
     const down = each("down").map((x) => x / 1e9);
     const left = b.sojournCount - a.sojournCount;

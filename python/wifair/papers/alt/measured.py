@@ -10,7 +10,7 @@ from wifair.papers.alt.study import ALT, BUFFERS, COUNTED_S, PAYLOAD_BYTES, Q_MA
 from wifair.papers.runs import CellRuns, Runs
 from wifair.stats import Values, jain_rows, ratio
 
-# The AP's data port in the names of series.
+# The AP's data transmit queue in the names of series.
 DATA_PORT = "ap/best-effort"
 
 

@@ -126,7 +126,7 @@ SECTION_III: Mapping[str, Any] = {
             "best_effort": {"cw_min": 31, "cw_max": 1023, "aifsn": 6, "txop_limit_us": 0.0},
         },
     },
-    "station": {"rate_mbps": 54.0, "port": {"limit_packets": Q_MAX}},
+    "station": {"rate_mbps": 54.0, "tx_queue": {"limit_packets": Q_MAX}},
     "tcp": {
         "congestion_control": {"name": "reno"},
         "sack": {},
@@ -148,9 +148,9 @@ ONE_CATEGORY: Mapping[str, Any] = {
 def scenario(mix: Mix, buffer: Buffer, form: Form) -> Scenario:
     """The scenario of a cell: a fixed buffer in packets, or a limit controller by name."""
     controlled = isinstance(buffer, str)
-    data_port: dict[str, Any] = {"limit_packets": buffer}
+    data_tx_queue: dict[str, Any] = {"limit_packets": buffer}
     if controlled:
-        data_port = {"limit_packets": Q_MIN, "limit_controller": {"name": buffer}}
+        data_tx_queue = {"limit_packets": Q_MIN, "limit_controller": {"name": buffer}}
     share = 1.0 if mix.down == 1 else WITHOUT_ONE_DOWNLOAD
     warmup_s = share * form.warmup_s
     duration_s = STEP_DURATIONS * form.duration_s if mix.come_and_go else share * form.duration_s
@@ -165,7 +165,7 @@ def scenario(mix: Mix, buffer: Buffer, form: Form) -> Scenario:
         {
             **(SECTION_III if mix.own_category else ONE_CATEGORY),
             "title": f"{buffer}, {mix}",
-            "ap": {"limit_packets": Q_MAX, "categories": {"best_effort": data_port}},
+            "ap": {"limit_packets": Q_MAX, "categories": {"best_effort": data_tx_queue}},
             "wire": {"rate_mbps": 100.0, "one_way_delay_ms": mix.rtt_ms / 2},
             "run": run,
             "flows": [*uploads, *downloads],

@@ -30,7 +30,7 @@ def _setting(name: str, setting: Setting, kind: Kind = Kind.READING) -> Alternat
         "phy.preamble": setting.preamble,
         "tcp.delayed_ack.segments": setting.ack_every,
         "ap.limit_packets": setting.buffer_packets,
-        "station.port.limit_packets": setting.buffer_packets,
+        "station.tx_queue.limit_packets": setting.buffer_packets,
         "tcp.receiver_window_segments": setting.window_packets,
         "tcp.initial_ssthresh_segments": setting.window_packets,
     }
@@ -95,14 +95,14 @@ READINGS: tuple[Reading[Measured], ...] = (
         "buffer-75",
         "How many packets does a queue hold?",
         "75",
-        {"ap.limit_packets": 75, "station.port.limit_packets": 75},
+        {"ap.limit_packets": 75, "station.tx_queue.limit_packets": 75},
         _BOTH,
     ),
     Alternative(
         "buffer-100",
         "How many packets does a queue hold?",
         "100",
-        {"ap.limit_packets": 100, "station.port.limit_packets": 100},
+        {"ap.limit_packets": 100, "station.tx_queue.limit_packets": 100},
         _BOTH,
     ),
     Alternative(

@@ -145,7 +145,7 @@ def scenario(case: Case, control: str, setting: Setting, duration_s: float, samp
                 **({"rate_adaptation": {"name": "arf"}} if case.arf else {}),
             },
             "ap": {"limit_packets": setting.buffer_packets},
-            "station": {"rate_mbps": 11.0, "port": {"limit_packets": setting.buffer_packets}},
+            "station": {"rate_mbps": 11.0, "tx_queue": {"limit_packets": setting.buffer_packets}},
             "wire": {"rate_mbps": case.wire_mbps, "one_way_delay_ms": 5.0},
             "tcp": {
                 "congestion_control": {ARF_AWARE: OVER_NEWRENO, NEWRENO: NS_2_NEWRENO}[control],

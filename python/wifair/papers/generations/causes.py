@@ -72,7 +72,7 @@ WINDOWS = {TEN_AND_TEN: 42, PAIR_DOWN: 20}
 
 def _open_windows(s: Setting) -> Mapping[str, Any]:
     window = s._replace(scaling=TIME).count(WINDOWS[s.part])
-    return {"tcp.receiver_window_segments": window, "station.port.limit_packets": window}
+    return {"tcp.receiver_window_segments": window, "station.tx_queue.limit_packets": window}
 
 
 def _today(s: Setting) -> Mapping[str, Any]:
@@ -82,7 +82,7 @@ def _today(s: Setting) -> Mapping[str, Any]:
         "tcp": {"profile": "today"},
         "ap.scheme": scheme,
         "ap.limit_packets": 1000,
-        "station.port.limit_packets": 1000,
+        "station.tx_queue.limit_packets": 1000,
     }
 
 

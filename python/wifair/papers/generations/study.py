@@ -198,7 +198,7 @@ def _alt(s: Setting) -> Table:
     return {
         "mac": SECTION_III["mac"],
         "ap": {"limit_packets": s.count(Q_MAX), "categories": {"best_effort": data}},
-        "station": {"port": {"limit_packets": s.count(Q_MAX)}},
+        "station": {"tx_queue": {"limit_packets": s.count(Q_MAX)}},
         "tcp": tcp,
         "wire": {"one_way_delay_ms": RTT_MS / 2},
         "flows": [{"direction": "down", "name": "down", "count": 10}],
@@ -284,7 +284,7 @@ def scenario(s: Setting, form: Size) -> Scenario:
     warmup_s = SETTLING.get(s.part, 1.0) * span.warmup_s
     # In the papers' simulations the stations' buffers hold a window and lose no packet.
     window = settings["tcp"]["receiver_window_segments"]
-    station = {"port": {"limit_packets": max(window, 100)}, **settings.get("station", {}), **s.generation.link}
+    station = {"tx_queue": {"limit_packets": max(window, 100)}, **settings.get("station", {}), **s.generation.link}
     wire_mbps = 100.0 * s.generation.rate_mbps / home(s.part).rate_mbps
     return Scenario.from_settings(
         {

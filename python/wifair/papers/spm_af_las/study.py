@@ -313,7 +313,7 @@ MEASURED_FROM_S, MEASURED_S = 20.0, 300.0
 LINUX_2_4: Mapping[str, Any] = {
     "phy": {"name": "802.11b", "preamble": "long"},
     "ap": {"limit_packets": 100},
-    "station": {"rate_mbps": 11.0, "port": {"limit_packets": 100}},
+    "station": {"rate_mbps": 11.0, "tx_queue": {"limit_packets": 100}},
     "wire": {"rate_mbps": 100.0, "one_way_delay_ms": 1.0},
     "tcp": {
         "congestion_control": {"name": "newreno"},

@@ -119,7 +119,8 @@ impl Exchanges {
         max_psdu_bytes.min(fits)
     }
 
-    /// Packets leave the port of `sender` for what lies below it, as far as there is room; whether it has anything to send.
+    /// Packets leave the transmit queue of `sender` for what lies below it, as far as there is room; whether it has anything to
+    /// send.
     pub(super) fn prefetch(&mut self, sender: EdcafId, occasion: Occasion, now: Time) -> bool {
         let (links, rules) = (&self.links, *self.nodes.aggregation_rules());
         let max_ppdu = rules.max_ppdu.min(self.nodes.hardware(sender).max_ppdu);

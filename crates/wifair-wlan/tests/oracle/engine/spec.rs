@@ -13,11 +13,11 @@ use wifair_wlan::{
     AggregationSpec, ApSpec, ArrivalWithinIfs, BackoffRange, BandKeys, BeaconsSpec, BssKeys, BssSpec,
     Categories, CategorySpec, ChannelSpec, Classify, Coding, Countdown, EdcaControllerSpec, EdcaSpec,
     ErpProtection, Fill, FrameErrorRate, HeLtf, LinkKeys, MacSpec, MpduDelivery, PhySpec, Preamble,
-    ProtectionKeys, RateErrors, RateSpec, Requests, SharePort, StationChange, StationSpec, aarf, arf, dsss,
-    eht, erp, he, ht, ofdm, vht,
+    ProtectionKeys, RateErrors, RateSpec, Requests, ShareTxQueue, StationChange, StationSpec, aarf, arf,
+    dsss, eht, erp, he, ht, ofdm, vht,
 };
 
-/// The queue sizes of which the AP's ports are notified.
+/// The queue sizes of which the AP's transmit queues are notified.
 pub type QueueSizes = Arc<Mutex<Vec<(Time, StationId, Ac, u32)>>>;
 
 /// Tail drop that decides about what comes from stations, and notes queue sizes.
@@ -40,7 +40,7 @@ impl Scheme for Policing {
     }
 
     fn on_queue_size(&mut self, station: StationId, ac: Ac, _buffer: &mut Buffer, cx: &mut Cx) {
-        let bytes = cx.links[station.index()].queue_bytes(ac).expect("the port is notified of it");
+        let bytes = cx.links[station.index()].queue_bytes(ac).expect("the transmit queue is notified of it");
         self.queue_sizes.lock().unwrap().push((cx.now, station, ac, bytes));
     }
 
@@ -64,21 +64,21 @@ fn mbps(rate: Tenths) -> f64 {
 }
 
 pub fn spec(scenario: &Scenario, queue_sizes: &QueueSizes) -> BssSpec {
-    let port = TxQueueSpec {
-        limit_packets: scenario.port_limit as u32,
+    let tx_queue = TxQueueSpec {
+        limit_packets: scenario.tx_queue_limit as u32,
         limit_counts_in_service: scenario.limit_counts_in_service,
         ..TxQueueSpec::default()
     };
-    let mut ap_port = port.clone();
+    let mut ap_tx_queue = tx_queue.clone();
     if scenario.rules.polices {
         let queue_sizes = queue_sizes.clone();
-        ap_port.scheme = external(move || Policing { before: 0, queue_sizes: queue_sizes.clone() });
+        ap_tx_queue.scheme = external(move || Policing { before: 0, queue_sizes: queue_sizes.clone() });
     }
     let station = |(index, s): (usize, &Station)| StationSpec {
         frame_error_rate: error_rates(&s.errors),
         position_m: s.track.map(|track| track.position_m),
         velocity_m_per_s: s.track.map(|track| track.velocity_m_per_s),
-        port: port.clone(),
+        tx_queue: tx_queue.clone(),
         ..mode_of(index, s, &scenario.rules)
     };
     let (ap_m, channel) = scenario.rules.capture.map_or(Default::default(), |capture| {
@@ -93,7 +93,7 @@ pub fn spec(scenario: &Scenario, queue_sizes: &QueueSizes) -> BssSpec {
     BssSpec {
         phy: phy(&scenario.rules),
         mac: mac(&scenario.rules),
-        ap: ApSpec { port: ap_port, position_m: ap_m, ..ApSpec::default() },
+        ap: ApSpec { tx_queue: ap_tx_queue, position_m: ap_m, ..ApSpec::default() },
         channel,
         ..BssSpec::new(scenario.stations.iter().enumerate().map(station).collect())
     }
@@ -306,10 +306,10 @@ fn edca(edca: &timing::Edca, rules: &Rules) -> EdcaSpec {
     EdcaSpec {
         ap: categories(&edca.ap, rules),
         stations: categories(&edca.stations, rules),
-        share_port: match (edca.ap_shares_port, edca.stations_share_port) {
-            (true, true) => SharePort::All,
-            (true, false) => SharePort::Ap,
-            (false, _) => SharePort::None,
+        share_tx_queue: match (edca.ap_shares_tx_queue, edca.stations_share_tx_queue) {
+            (true, true) => ShareTxQueue::All,
+            (true, false) => ShareTxQueue::Ap,
+            (false, _) => ShareTxQueue::None,
         },
         classify: Classify::Dscp,
         countdown: if edca.dcf_countdown { Countdown::Dcf } else { Countdown::Edca },

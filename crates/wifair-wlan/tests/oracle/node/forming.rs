@@ -164,7 +164,7 @@ impl Node {
         self.rules.psdu_of(&bytes, self.mode(receiver))
     }
 
-    /// What goes into the PPDU that begins now: of the link queue, then of the port.
+    /// What goes into the PPDU that begins now: of the link queue, then of the transmit queue.
     fn form(&mut self, follows: bool) -> Vec<Mpdu> {
         let queue = self.link().queue.iter().cloned();
         let mut waiting: VecDeque<Mpdu> = queue.map(|m| Mpdu { number: m.number + 1, ..m }).collect();
@@ -182,7 +182,7 @@ impl Node {
                 waiting.pop_front();
                 continue;
             }
-            let packet = match self.next_of_port(passed_over) {
+            let packet = match self.next_of_tx_queue(passed_over) {
                 Ok(packet) => packet,
                 Err(ended_by) => break ended_by,
             };
@@ -258,19 +258,19 @@ impl Node {
         Some(longer)
     }
 
-    /// The packet that the port would give for the PPDU, after so many that are passed over; or why there is none.
-    fn next_of_port(&mut self, passed_over: usize) -> Result<Packet, Event> {
+    /// The packet that the transmit queue would give for the PPDU, after so many that are passed over; or why there is none.
+    fn next_of_tx_queue(&mut self, passed_over: usize) -> Result<Packet, Event> {
         let head_run = self.agreed().head_run != self.rules.has(Flaw::SwappedFill);
         let (contender, receiver) = self.serving();
         let mut candidates = contender.queue.iter().filter(|packet| head_run || packet.to == receiver);
         match candidates.nth(passed_over) {
-            None => Err(Event::EndedByPort),
+            None => Err(Event::EndedByTxQueue),
             Some(packet) if packet.to != receiver => Err(Event::EndedByHeadRun),
             Some(&packet) => Ok(packet),
         }
     }
 
-    /// That packet, which leaves the port.
+    /// That packet, which leaves the transmit queue.
     fn take_from_port(&mut self, passed_over: usize) -> Packet {
         let (contender, receiver) = self.serving();
         let mut mine = contender.queue.iter().enumerate().filter(|(_, packet)| packet.to == receiver);

@@ -48,7 +48,7 @@ pub struct Node {
     pub peers: Vec<Peer>,
     channel: Rng,
 
-    /// Packets that a port holds.
+    /// Packets that a transmit queue holds.
     pub queue_limit: usize,
     limit_counts_in_service: bool,
     /// The highest category first; beacons last, although they are higher still.
@@ -107,7 +107,7 @@ impl Node {
         seed: u64,
         rules: Rules,
         peers: Vec<Peer>,
-        port: (usize, bool),
+        tx_queue: (usize, bool),
     ) -> Node {
         let count = peers.len();
         let agreed = rules.aggregation.filter(|_| rules.edca.is_some());
@@ -147,8 +147,8 @@ impl Node {
             clock: 0,
             peers,
             channel: Rng::stream(seed, label, "channel"),
-            queue_limit: port.0,
-            limit_counts_in_service: port.1,
+            queue_limit: tx_queue.0,
+            limit_counts_in_service: tx_queue.1,
             contenders,
             nav_left: 0,
             noise_left: 0,
@@ -247,12 +247,12 @@ impl Node {
 
     // From above.
 
-    /// The upper layer hands a packet to its category's port, or to the one that all share.
+    /// The upper layer hands a packet to its category's transmit queue, or to the one that all share.
     pub fn offer(&mut self, packet: Packet) {
         let c = packet.category;
-        let shares = self.rules.shares_port(self.id);
-        let of_port = self.contenders.iter_mut().enumerate().filter(|(other, _)| shares || *other == c);
-        let counted = of_port.map(|(_, contender)| {
+        let shares = self.rules.shares_tx_queue(self.id);
+        let of_tx_queue = self.contenders.iter_mut().enumerate().filter(|(other, _)| shares || *other == c);
+        let counted = of_tx_queue.map(|(_, contender)| {
             let taken = match self.limit_counts_in_service {
                 true if self.rules.has(Flaw::UncountedLinkQueue) => usize::from(contender.single().is_some()),
                 true => contender.taken(),

@@ -156,17 +156,17 @@ impl Node {
         (Frame { queued: self.queued(), ..data }, psdu_bytes)
     }
 
-    /// Bytes of the MSDUs of the category whose turn it is, in the port and in the MAC.
+    /// Bytes of the MSDUs of the category whose turn it is, in the transmit queue and in the MAC.
     fn queued(&self) -> u32 {
         let contender = &self.contenders[self.sender];
-        let in_port = contender.queue.iter().map(|packet| packet.ip_bytes + LLC_BYTES);
+        let in_tx_queue = contender.queue.iter().map(|packet| packet.ip_bytes + LLC_BYTES);
         let links = contender.links.iter().flatten().flat_map(|link| &link.queue);
         let in_links = links.flat_map(|mpdu| &mpdu.packets).map(|packet| packet.ip_bytes + LLC_BYTES);
         let single = match &contender.in_service {
             Some(Service::Single(single)) => single.packet.ip_bytes + LLC_BYTES,
             _ => 0,
         };
-        in_port.chain(in_links).sum::<u32>() + single
+        in_tx_queue.chain(in_links).sum::<u32>() + single
     }
 
     /// An exchange of mine begins; its data frame will be this one, whatever changes meanwhile.

@@ -52,15 +52,15 @@ fn scenarios(rules: Rules) -> impl Strategy<Value = FieldScenario> {
         1 => prop::collection::vec((trigger(rules), change(rules)), 1..8),
     ];
     let rates = prop::collection::vec(any::<[Index; 2]>(), 8);
-    let port = (1usize..30, any::<bool>());
-    let parts = (any::<u64>(), keys, streams, changes, rates, port, 20_000u64..60_000);
-    parts.prop_filter_map("out of reach", move |(seed, keys, streams, changes, rates, port, until)| {
+    let tx_queue = (1usize..30, any::<bool>());
+    let parts = (any::<u64>(), keys, streams, changes, rates, tx_queue, 20_000u64..60_000);
+    parts.prop_filter_map("out of reach", move |(seed, keys, streams, changes, rates, tx_queue, until)| {
         let rules = Rules { polices: seed.is_multiple_of(3), ..rules };
         let base = scenario(rules, &keys, 0..keys.positions_m.len(), streams, changes, &rates)?;
         let base = Scenario {
             seed,
-            port_limit: port.0,
-            limit_counts_in_service: port.1,
+            tx_queue_limit: tx_queue.0,
+            limit_counts_in_service: tx_queue.1,
             offered_until: until,
             ..base
         };
@@ -117,7 +117,7 @@ fn scenario(
         stations,
         streams,
         changes,
-        port_limit: 1,
+        tx_queue_limit: 1,
         limit_counts_in_service: false,
         offered_until: 0,
     })
@@ -153,15 +153,15 @@ fn modern_scenarios(rules: Rules) -> impl Strategy<Value = FieldScenario> {
     let keys = (3usize..=6).prop_flat_map(|nodes| keys(vec![nodes]));
     let kinds = prop::collection::vec(modern::kind(rules, modern), 5);
     let streams = prop::collection::vec(stream(rules), 2..=10);
-    let port = (prop_oneof![1usize..30, 100usize..500], any::<bool>());
-    let parts = (any::<u64>(), keys, kinds, streams, port, 10_000u64..40_000);
-    parts.prop_filter_map("out of reach", move |(seed, keys, kinds, streams, port, until)| {
+    let tx_queue = (prop_oneof![1usize..30, 100usize..500], any::<bool>());
+    let parts = (any::<u64>(), keys, kinds, streams, tx_queue, 10_000u64..40_000);
+    parts.prop_filter_map("out of reach", move |(seed, keys, kinds, streams, tx_queue, until)| {
         let rules = Rules { polices: seed.is_multiple_of(3), ..rules };
         let stations = modern_stations(&keys, 0..keys.positions_m.len(), &kinds, &rules)?;
         let base = Scenario {
             seed,
-            port_limit: port.0,
-            limit_counts_in_service: port.1,
+            tx_queue_limit: tx_queue.0,
+            limit_counts_in_service: tx_queue.1,
             offered_until: until,
             ..modern_scenario(rules, stations, streams)
         };
@@ -177,7 +177,7 @@ fn modern_scenario(rules: Rules, stations: Vec<Station>, mut streams: Vec<Stream
         stations,
         streams,
         changes: Vec::new(),
-        port_limit: 1,
+        tx_queue_limit: 1,
         limit_counts_in_service: false,
         offered_until: 0,
     }
@@ -232,7 +232,7 @@ impl Overlaps {
             category,
             pattern: Pattern::Every { first, gap, burst },
         }));
-        base.port_limit = base.port_limit.max(60);
+        base.tx_queue_limit = base.tx_queue_limit.max(60);
         scenario
     }
 }
@@ -300,12 +300,18 @@ fn neighbours(rules: Rules) -> impl Strategy<Value = FieldScenario> {
             keys.channels = of_bss.flat_map(|(&size, which)| std::iter::repeat_n(two[which], size)).collect();
         }
         let rules = Rules { polices: seed.is_multiple_of(3), ..rules };
-        let bss = |(nodes, (kinds, streams, rates, port_limit, counts)): (_, Drawn)| {
+        let bss = |(nodes, (kinds, streams, rates, tx_queue_limit, counts)): (_, Drawn)| {
             let base = match rules.modern {
                 None => scenario(rules, &keys, nodes, streams, vec![], &rates)?,
                 Some(_) => modern_scenario(rules, modern_stations(&keys, nodes, &kinds, &rules)?, streams),
             };
-            Some(Scenario { seed, port_limit, limit_counts_in_service: counts, offered_until: until, ..base })
+            Some(Scenario {
+                seed,
+                tx_queue_limit,
+                limit_counts_in_service: counts,
+                offered_until: until,
+                ..base
+            })
         };
         let mut bsss = ranges(&sizes).zip(drawn).map(bss).collect::<Option<Vec<_>>>()?;
         let base = bsss.remove(0);

@@ -293,7 +293,7 @@ impl Deluge {
         stream.pattern = Pattern::Every { first: 0, gap: 2_000 * steps, burst: 1_000 };
         scenario.changes.clear();
         scenario.streams.truncate(2);
-        scenario.port_limit = 2_000;
+        scenario.tx_queue_limit = 2_000;
         scenario.offered_until = 20_000 * steps;
         scenario
     }

@@ -20,14 +20,14 @@ use crate::{naive, plain};
 const STATIONS: u16 = 4;
 const MOST_STEPS: usize = 300;
 
-/// A port and what happens to it; or the steps of a model's own test.
+/// A transmit queue and what happens to it; or the steps of a model's own test.
 pub fn check(data: &[u8]) {
     let mut u = Unstructured::new(data);
     // Bytes that end in the midst of something end the input there.
     let _ = match u.arbitrary::<u8>().unwrap_or(0) % 8 {
         0 => against_the_list(&mut u),
         1 => against_plain_lists(&mut u),
-        _ => any_port(&mut u),
+        _ => any_tx_queue(&mut u),
     };
 }
 
@@ -118,9 +118,9 @@ enum Place {
     Gone,
 }
 
-/// A port, and the list of all that it was ever offered.
+/// A transmit queue, and the list of all that it was ever offered.
 struct Watched {
-    port: TxQueue,
+    tx_queue: TxQueue,
     spec: TxQueueSpec,
     flows: Flows,
     links: Vec<Link>,
@@ -136,7 +136,7 @@ struct Watched {
     in_service: Vec<DequeuedPacket>,
 }
 
-fn any_port(u: &mut Unstructured) -> Result<()> {
+fn any_tx_queue(u: &mut Unstructured) -> Result<()> {
     static SCHEMA: OnceLock<Value> = OnceLock::new();
     let root = SCHEMA.get_or_init(|| serde_json::to_value(schemars::schema_for!(TxQueueSpec)).unwrap());
     let schemes = Schema::new(root).alternatives(&root["$defs"]["SchemeSpec"]).unwrap();
@@ -151,11 +151,11 @@ fn any_port(u: &mut Unstructured) -> Result<()> {
     };
     let Some(spec) = repaired(given, read) else { return Ok(()) };
     let by_category = spec.scheme.build().serves_categories() && u.arbitrary()?;
-    let port =
+    let tx_queue =
         if by_category { TxQueue::for_categories(&spec, 7, "ap") } else { TxQueue::new(&spec, 7, "ap") };
     let flows = FlowsSpec { idle_timeout_s: 1.0, ..FlowsSpec::default() };
     let mut watched = Watched {
-        port,
+        tx_queue,
         spec,
         flows: Flows::new(&flows),
         links: vec![Link::new(Rate::from_mbps(11.0)); usize::from(STATIONS)],
@@ -234,19 +234,19 @@ impl Watched {
                 12 => {
                     let up = packet(u, serial)?;
                     let up = Packet { tuple: up.tuple.reversed(), ..up };
-                    let Watched { flows, port, now, .. } = self;
-                    let flow = flows.observe(&up, Direction::Up, *now, |flow| port.holds(flow));
+                    let Watched { flows, tx_queue, now, .. } = self;
+                    let flow = flows.observe(&up, Direction::Up, *now, |flow| tx_queue.holds(flow));
                     self.receive(&up, flow, Time::from_us(u64::from(u.arbitrary::<u16>()?)));
                 }
-                13 if !self.port.has_limit_controller() => {
-                    self.port.set_limit(u.int_in_range(1..=40)?, self.now);
+                13 if !self.tx_queue.has_limit_controller() => {
+                    self.tx_queue.set_limit(u.int_in_range(1..=40)?, self.now);
                 }
                 14 => {
                     let station = u.int_in_range(0..=STATIONS - 1)?;
                     self.links[usize::from(station)].rate = Rate::from_mbps(*one_of(u, &[1.0, 11.0, 54.0]));
-                    if self.port.hooks().link_rate {
+                    if self.tx_queue.hooks().link_rate {
                         let view = View { flows: &self.flows, links: &self.links };
-                        self.port.link_rate(StationId(station), self.now, view);
+                        self.tx_queue.link_rate(StationId(station), self.now, view);
                     }
                 }
                 _ => self.now += Time::from_ms(u64::from(u.arbitrary::<u16>()?)),
@@ -263,10 +263,10 @@ impl Watched {
     /// All ticks that are due, or the latest of them where they are many: a caller's clock does not stand still.
     fn tick(&mut self) {
         for _ in 0..100 {
-            let Some(at) = self.port.next_tick().filter(|at| *at <= self.now) else { return };
+            let Some(at) = self.tx_queue.next_tick().filter(|at| *at <= self.now) else { return };
             let view = View { flows: &self.flows, links: &self.links };
-            self.port.tick(self.now, view);
-            let next = self.port.next_tick();
+            self.tx_queue.tick(self.now, view);
+            let next = self.tx_queue.next_tick();
             assert!(next.is_none_or(|next| next > at), "a tick at {at} is followed by one at {next:?}");
         }
     }
@@ -274,13 +274,13 @@ impl Watched {
     fn offer(&mut self, packet: Packet, u: &mut Unstructured) -> Result<()> {
         let station = StationId((packet.tuple.destination % u32::from(STATIONS)) as u16);
         let ac = self.category(u);
-        let Watched { flows, port, now, .. } = self;
-        let flow = flows.observe(&packet, Direction::Down, *now, |flow| port.holds(flow));
+        let Watched { flows, tx_queue, now, .. } = self;
+        let flow = flows.observe(&packet, Direction::Down, *now, |flow| tx_queue.holds(flow));
         while let Some((gone, _)) = flows.pop_forgotten() {
-            port.retire(gone);
+            tx_queue.retire(gone);
         }
         let view = View { flows, links: &self.links };
-        port.enqueue(ac, &packet, flow, station, *now, || view);
+        tx_queue.enqueue(ac, &packet, flow, station, *now, || view);
         self.offered.insert(packet.window_bytes, (packet, Place::Queued));
         self.compare(Some(packet.window_bytes));
         Ok(())
@@ -289,7 +289,7 @@ impl Watched {
     fn take(&mut self, grant: &Grant) {
         let before = self.queue();
         let view = View { flows: &self.flows, links: &self.links };
-        if let Some(departure) = self.port.dequeue(grant, self.now, || view).map(DequeuedPacket::from) {
+        if let Some(departure) = self.tx_queue.dequeue(grant, self.now, || view).map(DequeuedPacket::from) {
             let serial = departure.packet.window_bytes;
             assert!(before.contains(&serial), "{serial} leaves and was not queued");
             self.offered.get_mut(&serial).expect("queued").1 = Place::InService;
@@ -317,18 +317,18 @@ impl Watched {
             service: airtime + Time::from_us(300),
         };
         let view = View { flows: &self.flows, links: &self.links };
-        self.port.complete(&departure, outcome, self.now, || view, || exchange);
+        self.tx_queue.complete(&departure, outcome, self.now, || view, || exchange);
     }
 
     fn receive(&mut self, packet: &Packet, flow: FlowId, airtime: Time) {
-        if self.port.hooks().reception {
+        if self.tx_queue.hooks().reception {
             let station = StationId((packet.tuple.source % u32::from(STATIONS)) as u16);
             let (ac, overhead) = (Ac::BestEffort, Time::from_us(300));
             let view = View { flows: &self.flows, links: &self.links };
             let reception = Reception { packet, flow, station, ac, airtime, overhead };
-            self.port.receive(&reception, self.now, view);
-            if self.port.hooks().police {
-                let action = self.port.police(&reception, self.now, view);
+            self.tx_queue.receive(&reception, self.now, view);
+            if self.tx_queue.hooks().police {
+                let action = self.tx_queue.police(&reception, self.now, view);
                 self.police(packet, action);
             }
         }
@@ -349,14 +349,14 @@ impl Watched {
     }
 
     fn queue(&self) -> Vec<u32> {
-        self.port.packets().map(|packet| packet.window_bytes).collect()
+        self.tx_queue.packets().map(|packet| packet.window_bytes).collect()
     }
 
-    /// Holds the port against the list. `arrived` was offered since the last time, everything else before.
+    /// Holds the transmit queue against the list. `arrived` was offered since the last time, everything else before.
     fn compare(&mut self, arrived: Option<u32>) {
         let queued: BTreeMap<u32, &Packet> =
-            self.port.packets().map(|packet| (packet.window_bytes, packet)).collect();
-        assert_eq!(queued.len(), self.port.len(), "a packet is queued twice");
+            self.tx_queue.packets().map(|packet| (packet.window_bytes, packet)).collect();
+        assert_eq!(queued.len(), self.tx_queue.len(), "a packet is queued twice");
         for (serial, packet) in &queued {
             let (original, place) = self.offered[serial];
             assert_eq!(place, Place::Queued, "{serial} is queued");
@@ -382,7 +382,7 @@ impl Watched {
                 Place::Gone => {}
             }
         }
-        let snapshot = self.port.snapshot(self.now);
+        let snapshot = self.tx_queue.snapshot(self.now);
         for (class, (ledger, expected)) in snapshot.classes.iter().zip(expected).enumerate() {
             let seen = |l: &Ledger| [l.offered, l.queued, l.in_service, l.delivered, l.lost_at_retry_limit];
             assert_eq!(seen(ledger), seen(&expected), "{:?}", Class::ALL[class]);
@@ -408,12 +408,12 @@ impl Watched {
         while !self.in_service.is_empty() {
             self.finish(Outcome::Delivered, Time::from_us(1_000));
         }
-        let mut patience = 50 * self.port.len() + 1_000;
-        while !self.port.is_empty() {
+        let mut patience = 50 * self.tx_queue.len() + 1_000;
+        while !self.tx_queue.is_empty() {
             if patience == 0 && self.may_keep_back() {
                 break;
             }
-            assert!(patience > 0, "{:?} keeps {} packets back", self.spec.scheme, self.port.len());
+            assert!(patience > 0, "{:?} keeps {} packets back", self.spec.scheme, self.tx_queue.len());
             patience -= 1;
             self.now += Time::from_us(1_500);
             self.tick();

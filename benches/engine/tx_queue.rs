@@ -1,4 +1,4 @@
-//! Time a packet takes through a port: 20 flows, half of them uplink (ACKs are queued), half downlink, in the
+//! Time a packet takes through a transmit queue: 20 flows, half of them uplink (ACKs are queued), half downlink, in the
 //! proportions of a busy access point.
 //!
 //! `roomy`: one packet in, one out, the buffer never full. `full`: two in, one out, so every second arrival finds the
@@ -10,7 +10,8 @@ use wifair_core::{
     Ac, ConnectionId, FiveTuple, FlowId, Packet, Rate, SackBlocks, StationId, TCP, TcpFlags, Time,
 };
 use wifair_queue::{
-    DequeuedPacket, Direction, Exchange, Flows, FlowsSpec, Grant, Outcome, SchemeSpec, TxQueue, TxQueueSpec, View,
+    DequeuedPacket, Direction, Exchange, Flows, FlowsSpec, Grant, Outcome, SchemeSpec, TxQueue, TxQueueSpec,
+    View,
 };
 
 const FLOWS: u32 = 20;
@@ -42,7 +43,7 @@ fn packet(n: u32, number: u32) -> Packet {
 
 struct Bench {
     flows: Flows,
-    port: TxQueue,
+    tx_queue: TxQueue,
     now: Time,
     number: u32,
     arrivals: Vec<Packet>,
@@ -68,7 +69,7 @@ impl Bench {
         });
         let arrivals = order.map(|n| packet(n, n)).collect();
         let mut bench =
-            Bench { flows, port: TxQueue::new(&spec, 1, "ap"), now: Time::ZERO, number: 0, arrivals };
+            Bench { flows, tx_queue: TxQueue::new(&spec, 1, "ap"), now: Time::ZERO, number: 0, arrivals };
         for _ in 0..queued {
             bench.offer();
         }
@@ -83,7 +84,7 @@ impl Bench {
         packet.ack = self.number.wrapping_mul(1460);
         let flow = FlowId((packet.tuple.source - 1000) % FLOWS);
         let view = View { flows: &self.flows, links: &[] };
-        self.port.enqueue(Ac::BestEffort, &packet, flow, StationId(0), self.now, || view);
+        self.tx_queue.enqueue(Ac::BestEffort, &packet, flow, StationId(0), self.now, || view);
     }
 
     #[inline]
@@ -91,7 +92,7 @@ impl Bench {
         self.now += Time::from_us(100);
         let view = View { flows: &self.flows, links: &[] };
         let departure = self
-            .port
+            .tx_queue
             .dequeue(&Grant::ANY, self.now, || view)
             .map(DequeuedPacket::from)
             .expect("something is queued");
@@ -107,7 +108,7 @@ impl Bench {
             overhead: Time::ZERO,
             service: Time::from_us(1000),
         };
-        self.port.complete(&departure, black_box(Outcome::Delivered), self.now, || view, exchange);
+        self.tx_queue.complete(&departure, black_box(Outcome::Delivered), self.now, || view, exchange);
     }
 }
 
@@ -122,8 +123,8 @@ const SCHEMES: [&str; 8] = [
     r#"{"name": "adaptive-pushout", "filter": "safe"}"#,
 ];
 
-fn ports(c: &mut Criterion) {
-    let mut group = c.benchmark_group("port");
+fn tx_queues(c: &mut Criterion) {
+    let mut group = c.benchmark_group("tx_queue");
     group.throughput(Throughput::Elements(1));
     for scheme in SCHEMES {
         group.bench_function(format!("roomy {scheme}"), |b| {
@@ -162,5 +163,5 @@ fn monitor(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, ports, monitor);
+criterion_group!(benches, tx_queues, monitor);
 criterion_main!(benches);
