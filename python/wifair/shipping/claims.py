@@ -94,11 +94,13 @@ def _gains(part: str, outcomes: Outcomes) -> Count:
     return Count(sum(found.get(id, 0.0) > 1.0 for id in GAINS), 0, len(settings) and len(GAINS), least=LEAST_GAINS)
 
 
-def _claim(id: str, part: str, statement: str, reading: str, count: Callable[[Outcomes], Count]) -> CountClaim:
+def _claim(
+    id: str, part: str, statement: str, reading: str, count: Callable[[Outcomes], Count]
+) -> CountClaim[Outcomes]:
     return CountClaim(id, part, statement, reading, "criteria" if id.endswith("gains") else "settings", count)
 
 
-def _of_settings() -> list[CountClaim]:
+def _of_settings() -> list[CountClaim[Outcomes]]:
     part = AS_THEY_ARE.id
     against = f"against `{REFERENCE}`"
     return [
@@ -126,7 +128,7 @@ def _of_settings() -> list[CountClaim]:
     ]
 
 
-def _of_ingredients() -> list[CountClaim]:
+def _of_ingredients() -> list[CountClaim[Outcomes]]:
     return [
         _claim(
             f"needs-{ingredient.removeprefix('the ').replace(' ', '-').lower()}",
@@ -139,7 +141,7 @@ def _of_ingredients() -> list[CountClaim]:
     ]
 
 
-def _of_parameters() -> list[CountClaim]:
+def _of_parameters() -> list[CountClaim[Outcomes]]:
     return [
         _claim(
             f"{factor}-{parameter.replace('_', '-')}",
@@ -159,7 +161,7 @@ def _of_parameters() -> list[CountClaim]:
     ]
 
 
-def _of_conditions() -> list[CountClaim]:
+def _of_conditions() -> list[CountClaim[Outcomes]]:
     return [
         _claim(
             f"worse-{condition.id}",
@@ -172,7 +174,7 @@ def _of_conditions() -> list[CountClaim]:
     ]
 
 
-def _of_accesses() -> list[CountClaim]:
+def _of_accesses() -> list[CountClaim[Outcomes]]:
     adds = _claim(
         f"adds-{CONTROLLED.id}",
         ACCESS.id,
@@ -202,7 +204,7 @@ def _of_accesses() -> list[CountClaim]:
     ] + [adds]
 
 
-def _of_populations() -> list[CountClaim]:
+def _of_populations() -> list[CountClaim[Outcomes]]:
     return [
         claim
         for part, what in POPULATIONS.items()
@@ -246,7 +248,7 @@ def _of_populations() -> list[CountClaim]:
     ]
 
 
-CLAIMS: Sequence[CountClaim] = (
+CLAIMS: Sequence[CountClaim[Outcomes]] = (
     *_of_settings(),
     *_of_ingredients(),
     *_of_parameters(),

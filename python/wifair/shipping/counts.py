@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 from wifair.everything.contest import Judged
 from wifair.papers.claims import Judgement, Verdict
+
+Data = TypeVar("Data")
 
 # By part that ran and by scheme: the verdicts on the settings, of the scheme next to `mac80211`, and of a variant next to both.
 Outcomes: TypeAlias = Mapping[str, Mapping[str, Sequence[Judged]]]
@@ -54,17 +56,17 @@ def _decided(holds: bool, fails: bool) -> Verdict:
 
 
 @dataclass(frozen=True)
-class CountClaim:
-    """A claim on a number of settings in one part of the study."""
+class CountClaim(Generic[Data]):
+    """A claim on a number of settings, or of what else is judged, in one part of a study."""
 
     id: str
     part: str
     statement: str
     reading: str
     unit: str
-    count: Callable[[Outcomes], Count]
+    count: Callable[[Data], Count]
 
-    def judge(self, outcomes: Outcomes) -> Judgement:
+    def judge(self, outcomes: Data) -> Judgement:
         """The claim with its verdict."""
         found = self.count(outcomes)
         return Judgement(
