@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wifair.everything.contenders import contenders
-from wifair.neighbours.houses import ALONE, MINE, ONE, Size, alone, house
+from wifair.neighbours.houses import ALONE, MINE, ONE, Size, house
 from wifair.neighbours.measured import Measured
 from wifair.papers.runs import CellRuns
 from wifair.scenario.scenario import Scenario
@@ -48,20 +48,20 @@ def cell(mix: str, scheme: str) -> str:
 CELLS = tuple(cell(mix, scheme) for mix, schemes in SCHEMES.items() for scheme in schemes)
 
 
-def scenario(number: int, plan: str, name: str, size: Size) -> Scenario:
-    """A house with the flows of a cell at the resident's flat, and its scheme."""
-    mix, _, scheme = name.partition("/")
-    flows: list[dict[str, Any]] = [
-        {"name": f"{station}-{way}load", "station": station, "direction": way, "start_spread_s": 1.0}
-        for way, stations in MIXES[mix].items()
-        for station in stations
-    ]
-    made = house(number, ONE, size, flows=flows)
-    if mix == SLOW:
-        made = made.override({f"stations[{SLOW_STATION}].{key}": 1 for key in ("mcs", "mcs_down")})
-    [contender] = contenders([scheme])
-    found = contender.applied(made, "safe", MINE)
-    return alone(found) if plan == ALONE else found
+def scenarios(number: int, plan: str, size: Size) -> dict[str, Scenario]:
+    """By cell: a house with the flows of its mix at the resident's flat, and its scheme."""
+    found: dict[str, Scenario] = {}
+    for mix, schemes in SCHEMES.items():
+        flows: list[dict[str, Any]] = [
+            {"name": f"{station}-{way}load", "station": station, "direction": way, "start_spread_s": 1.0}
+            for way, stations in MIXES[mix].items()
+            for station in stations
+        ]
+        base = house(number, plan, size, flows=flows)
+        if mix == SLOW:
+            base = base.override({f"stations[{SLOW_STATION}].{key}": 1 for key in ("mcs", "mcs_down")})
+        found |= {cell(mix, one.name): one.applied(base, "safe", MINE) for one in contenders(schemes)}
+    return found
 
 
 def _goodputs(runs: CellRuns, direction: str) -> Values:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from wifair.everything.contenders import contenders
 from wifair.floor_plan import of_scenario
 from wifair.scenario.scenario import Scenario
 
@@ -71,37 +70,32 @@ FORMS = {
 
 @dataclass(frozen=True)
 class Change:
-    """What a resident changes: the scheme of the access point, by its name in comparisons, keys of the BSS, or keys of all BSSs."""
+    """What a resident changes: keys of the BSS, or of all BSSs."""
 
     id: str
     title: str
-    scheme: str = ""
     keys: Mapping[str, Any] = field(default_factory=dict)
     everywhere: Mapping[str, Any] = field(default_factory=dict)
 
-    def applied(self, scenario: Scenario, bss: str = MINE) -> Scenario:
-        """The scenario after the change at one BSS."""
-        if self.scheme:
-            [contender] = contenders([self.scheme])
-            return contender.applied(scenario, "safe", bss)
-        return scenario.override(
-            {**{f"bss[{bss}].{key}": value for key, value in self.keys.items()}, **self.everywhere}
-        )
+    def applied(self, scenario: Scenario, bsss: Sequence[str] = (MINE,)) -> Scenario:
+        """The scenario after the change at these BSSs."""
+        at = {f"bss[{bss}].{key}": value for bss in bsss for key, value in self.keys.items()}
+        return scenario.override({**at, **self.everywhere})
 
 
 AS_IT_IS = Change("as-it-is", "tail drop, 1,000 packets")
 # What the access point does with its buffer.
 BUFFERS = (
-    Change("fq-codel", "`fq-codel`", "fq-codel"),
-    Change("mac80211", "`mac80211`", "mac80211"),
-    Change("air-share", "`air-share`", "air-share"),
-    Change("short", "tail drop, 100 packets", keys={"ap.limit_packets": 100}),
+    Change("fq-codel", "`fq-codel`", {"ap.scheme": "fq-codel"}),
+    Change("mac80211", "`mac80211`", {"ap.scheme": "mac80211"}),
+    Change("air-share", "`air-share`", {"ap.scheme": "air-share"}),
+    Change("short", "tail drop, 100 packets", {"ap.limit_packets": 100}),
 )
 CHANNEL, STRONG, WEAK, RTS = "channel", "strong", "weak", "rts"
 # TGax has access points of 20 dBm.
 OTHERS = (
-    Change(STRONG, "23 dBm at the access point, not 20", keys={"ap.tx_power_dbm": 23.0}),
-    Change(WEAK, "17 dBm at the access point, not 20", keys={"ap.tx_power_dbm": 17.0}),
+    Change(STRONG, "23 dBm at the access point, not 20", {"ap.tx_power_dbm": 23.0}),
+    Change(WEAK, "17 dBm at the access point, not 20", {"ap.tx_power_dbm": 17.0}),
     Change(RTS, "RTS from 500 bytes, in the whole house", everywhere={"mac.rts_threshold_bytes": 500}),
 )
 # Ids and titles in the order of tables.
@@ -151,7 +145,7 @@ def quietest(number: int, plan: str, size: Size) -> Change:
     of_bss = {bss["name"]: int(bss["channel"]) for bss in tree}
     others = [channel for channel in CHANNELS if channel != of_bss[MINE]]
     there = [of_bss[name] for name in heard(number, size)]
-    return Change(CHANNEL, TITLES[CHANNEL], keys={"channel": min(others, key=there.count)})
+    return Change(CHANNEL, TITLES[CHANNEL], {"channel": min(others, key=there.count)})
 
 
 def changes(number: int, plan: str, size: Size) -> Sequence[Change]:

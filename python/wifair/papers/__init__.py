@@ -166,7 +166,11 @@ class Paper(Protocol):
 
 
 # wifair's own studies in a paper's form, with their packages.
-OURS: Mapping[str, str] = {"generations": f"{__name__}.generations", "shipping": "wifair.shipping"}
+OURS: Mapping[str, str] = {
+    "generations": f"{__name__}.generations",
+    "neighbours": "wifair.neighbours",
+    "shipping": "wifair.shipping",
+}
 
 
 def study_ids() -> list[str]:

@@ -1,0 +1,255 @@
+"""Runs the houses, then the best scheme's adoption in them and the papers' findings, and judges the claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from wifair.analysis.comparison import Differences
+from wifair.errors import InputError
+from wifair.everything.side_effects import side_effects
+from wifair.neighbours import figures, findings
+from wifair.neighbours.claims import ADOPTERS, CLAIMS, NEIGHBOURS, PAPERS, RANKING, StudyClaim
+from wifair.neighbours.grid import adoption_cells, cells, names, paper_cells, share
+from wifair.neighbours.houses import ALONE, AMONG, AS_IT_IS, BUFFERS, FORMS, MINE, ONE, SHARES, Size, adopters
+from wifair.neighbours.measured import ADOPTION, CRITERIA, HOUSES, ONE_HOUSE, Measured, Place, Which, best_of
+from wifair.papers import Reproduction
+from wifair.papers.claims import judge
+from wifair.papers.runs import CellRuns, Runs
+from wifair.results.results import Results, merged
+from wifair.scenario.building.expand import loads_mbps
+from wifair.shipping.counts import CountClaim
+from wifair.stats import Values
+from wifair.study.job import Cell, Progress
+from wifair.study.study import Study, StudyInterrupted, run_studies
+
+if TYPE_CHECKING:
+    from wifair.study.store import Store
+
+# The plans of channels that each figure needs.
+PLANS: Mapping[str | None, Sequence[str]] = {
+    None: (ALONE, *AMONG),
+    RANKING: (ALONE, *AMONG),
+    NEIGHBOURS: AMONG,
+    ADOPTERS: (ONE,),
+    PAPERS: (),
+}
+WITH_SEEDS = (None, RANKING, NEIGHBOURS)
+WITH_ADOPTION = (None, ADOPTERS)
+WITH_PAPERS = (None, PAPERS)
+# The share of the progress that drawing the houses takes.
+SHARE_OF_DRAWING = 0.05
+# A part of the runs: its name, cells and seeds.
+Part: TypeAlias = tuple[str, Sequence[Cell], Sequence[int]]
+
+
+@dataclass
+class Batches:
+    """The runs of one reproduction in two batches, with a common progress and store."""
+
+    threads: int | None
+    progress: Progress | None
+    store: Store | None
+    title: str
+    # The first batch's share of the progress.
+    first_share: float
+    finished: list[Results] = field(default_factory=list)
+
+    def report(self, share: float) -> None:
+        """Reports a share of the whole."""
+        if self.progress:
+            self.progress(share)
+
+    def run(self, parts: Sequence[Part]) -> list[Results]:
+        """Runs studies, each given by name, cells and seeds, as one batch."""
+        studies = [Study(cells, seeds, self.title and f"{self.title}: {name}") for name, cells, seeds in parts]
+        begun, until = (self.first_share, 1.0) if self.finished else (SHARE_OF_DRAWING, self.first_share)
+        try:
+            found = run_studies(
+                studies, self.threads, lambda done: self.report(begun + done * (until - begun)), self.store
+            )
+        except StudyInterrupted as interruption:
+            raise StudyInterrupted([*self.finished, *interruption.results]) from None
+        self.finished += found
+        return found
+
+
+def reproduce(
+    form: str,
+    figure: str | None,
+    seeds: int | None,
+    threads: int | None,
+    progress: Progress | None,
+    store: Store | None = None,
+    title: str = "",
+    reading: str | None = None,
+) -> Reproduction:
+    """Runs what the figure needs, or all, and judges its claims. It has no readings.
+
+    `seeds` is the number of houses, and of seeds of the first.
+    """
+    if figure is not None and figure not in figures.FIGURES:
+        raise InputError(f"figure {figure!r} is not in this study; allowed here: {', '.join(figures.FIGURES)}.")
+    if reading is not None:
+        raise InputError(
+            f"reading: {reading!r} is not allowed here: this study has plans of channels in place of readings."
+        )
+    size = FORMS[form] if seeds is None else replace(FORMS[form], houses=seeds)
+    batches = Batches(threads, progress, store, title, 0.85 if figure in WITH_ADOPTION else 1.0)
+    found = measured(batches, size, figure)
+    load = loads_mbps(size.building)[size.building["traffic"]]
+    return Reproduction(
+        results=merged(batches.finished),
+        judgements=[
+            claim.judge(found) if isinstance(claim, CountClaim) else judge(claim, found)
+            for claim in CLAIMS
+            if figure in (None, _figure(claim))
+        ],
+        sensitivities=[],
+        figures=lambda: figures.drawn(found, figure),
+        texts=lambda: figures.texts(found, figure),
+        figure_formats=size.figure_formats,
+        conditions={
+            "form": form,
+            "replications": size.houses,
+            "house": f"{size.flats} flats on {size.floors} floors, {size.stations} stations each",
+            "load_of_a_flat": f"at most {load['down']:.1f} Mbps down and {load['up']:.1f} Mbps up",
+            "warmup_s": size.warmup_s,
+            "duration_s": size.duration_s,
+            **({"best_scheme": found.best} if found.best else {}),
+            "air": "80 MHz, fixed rates, a single user per PPDU; no OFDMA, no OBSS PD, no hardware below the scheme",
+        },
+    )
+
+
+def _figure(claim: StudyClaim) -> str | None:
+    return claim.part if isinstance(claim, CountClaim) else claim.figure
+
+
+def measured(batches: Batches, size: Size, figure: str | None) -> Measured:
+    """Runs what the figure needs: the houses and the papers' findings, then the adoption of the scheme that is best in the houses."""
+    plans = PLANS[figure]
+    numbers = range(1, size.houses + 1)
+    among = BUFFERS if figure == ADOPTERS else ()
+    of_papers = findings.PLANS if figure in WITH_PAPERS else ()
+    parts: list[Part] = []
+    papers: list[Part] = []
+    for number in numbers:
+        batches.report(SHARE_OF_DRAWING * number / size.houses)
+        parts += [
+            (f"house {number}, {plan}", cells(number, plan, size, among), _seeds(number, plan, size, figure))
+            for plan in plans
+        ]
+        papers += [(f"papers, house {number}, {plan}", paper_cells(number, plan, size), [number]) for plan in of_papers]
+    results = batches.run([*parts, *papers])
+    by_house = dict(zip([(number, plan) for number in numbers for plan in plans], results, strict=False))
+    values: dict[tuple[Place, str], Values] = {}
+    for plan in plans:
+        values |= _values([by_house[number, plan] for number in numbers], plan, size)
+    differences = Differences()
+    if figure in WITH_SEEDS:
+        values |= _of_one_house(by_house[1, ONE], size)
+        differences = _differences(by_house[1, ONE])
+    best, adopting = "", dict[int, Which]()
+    if figure in WITH_ADOPTION:
+        best = best_of(values, ONE)
+        values |= _adopted(batches, values, best, size)
+        adopting = {percent: _adopting(percent, size) for percent in SHARES}
+    return Measured(values, adopting, best, differences, _papers(results[len(parts) :], of_papers, size))
+
+
+def _seeds(number: int, plan: str, size: Size, figure: str | None) -> Sequence[int]:
+    """The seed of a house is its number; the first has several on one channel, if the figure needs them."""
+    several = number == 1 and plan == ONE and figure in WITH_SEEDS
+    return range(1, size.houses + 1) if several else [number]
+
+
+def _of_flats(results: Sequence[Results], size: Size) -> list[Runs]:
+    """The runs of each flat; of a single BSS, its own."""
+    together = merged(results)
+    if not together.bss_names:
+        return [Runs.of(together)]
+    return [Runs.of(together.of_bss(name)) for name in names(size)]
+
+
+def _columns(runs: Sequence[Runs], at: Sequence[Mapping[str, object]], seeds: int | None) -> dict[str, Values]:
+    """By criterion: (replications, flats), of the first seeds, or all, of each of the cells."""
+    found = {}
+    for criterion in CRITERIA:
+        of_flat = [np.concatenate([criterion.values(flat.cell(**keys))[:seeds] for keys in at]) for flat in runs]
+        found[criterion.id] = np.stack(of_flat, axis=1)
+    return found
+
+
+def _values(results: Sequence[Results], plan: str, size: Size) -> dict[tuple[Place, str], Values]:
+    """The houses under one plan, each with its seed."""
+    runs = _of_flats(results, size)
+    ids = [str(cell.keys["change"]) for cell in results[0].cells]
+    numbers = range(1, size.houses + 1)
+    return {
+        (Place(HOUSES, plan, change), id): values
+        for change in ids
+        for id, values in _columns(
+            runs, [{"house": number, "plan": plan, "change": change} for number in numbers], 1
+        ).items()
+    }
+
+
+def _of_one_house(results: Results, size: Size) -> dict[tuple[Place, str], Values]:
+    """The first house with all seeds."""
+    runs = _of_flats([results], size)
+    return {
+        (Place(ONE_HOUSE, ONE, str(cell.keys["change"])), id): values
+        for cell in results.cells
+        for id, values in _columns(runs, [cell.keys], None).items()
+    }
+
+
+def _differences(results: Results) -> Differences:
+    """What each change does to each neighbour in the first house, by the ids of the changes."""
+    ids = {cell.name: str(cell.keys["change"]) for cell in results.cells}
+    rows = side_effects(results, MINE)
+    return Differences({**row, "scenario": ids[row["scenario"]], "against": AS_IT_IS.id} for row in rows)
+
+
+def _adopted(
+    batches: Batches, values: Mapping[tuple[Place, str], Values], best: str, size: Size
+) -> dict[tuple[Place, str], Values]:
+    """The houses by share of adopters. Where one flat adopts, it is the resident's, which has been run."""
+    numbers = range(1, size.houses + 1)
+    results = batches.run(
+        [(f"adoption, house {number}", adoption_cells(number, best, size), [number]) for number in numbers]
+    )
+    runs = _of_flats(results, size)
+    there = {cell.keys["change"] for cell in results[0].cells}
+    found: dict[tuple[Place, str], Values] = {}
+    for percent in SHARES:
+        place = Place(ADOPTION, ONE, percent)
+        if share(percent) in there:
+            at = [{"house": number, "plan": ONE, "change": share(percent)} for number in numbers]
+            of_share = _columns(runs, at, 1)
+        else:
+            of_share = {criterion.id: values[Place(HOUSES, ONE, best), criterion.id] for criterion in CRITERIA}
+        found |= {(place, id): each for id, each in of_share.items()}
+    return found
+
+
+def _adopting(percent: int, size: Size) -> Which:
+    every = names(size)
+    rows = [adopters(number, percent, every) for number in range(1, size.houses + 1)]
+    return np.array([[name in row for name in every] for row in rows])
+
+
+def _papers(results: Sequence[Results], plans: Sequence[str], size: Size) -> dict[tuple[str, str], list[CellRuns]]:
+    """The resident's BSS in the cells of the papers' findings, house by house."""
+    found: dict[tuple[str, str], list[CellRuns]] = {}
+    for number in range(1, size.houses + 1):
+        for plan, own in zip(plans, results[(number - 1) * len(plans) :], strict=False):
+            runs = Runs.of(own if plan == ALONE else own.of_bss(MINE))
+            for name in findings.CELLS:
+                cell = runs.cell(house=number, plan=plan, change=name)
+                found.setdefault((plan, name), []).append(cell)
+    return found
