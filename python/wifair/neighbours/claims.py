@@ -1,4 +1,4 @@
-"""The claims of the study, with their rules. They were committed before the first run of the study.
+"""The claims of the study, with their rules. They were committed before the first run of what they are about.
 
 - What a resident or the others gain is in units of what matters: 10 % of a delay, 5 % of a goodput, on a logarithmic scale. It is paired by
   house, with the same positions, channels and traffic.
@@ -12,6 +12,8 @@
   lose if each of these differs by less than what matters, by intervals with Bonferroni's correction over the same. All others are open.
 - The best scheme is chosen by the houses (`wifair.neighbours.measured.best_of`), and its adoption is run in the same houses; so what its
   first adopter gains is no claim.
+- The claims of the busy evening were added after two houses of the quick form had been run, in which the buffer of the evening held packets
+  for 3 ms in the mean, and before any run with the flows of the busy evening.
 - There is no correction over claims: of twenty that are decided at 95 %, one is wrong by chance.
 """
 
@@ -23,6 +25,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from wifair.everything.criteria import Criterion
 from wifair.everything.side_effects import OTHERS
 from wifair.neighbours.findings import FINDINGS, Finding
 from wifair.neighbours.houses import (
@@ -38,7 +41,7 @@ from wifair.neighbours.houses import (
     TITLES,
     WEAK,
 )
-from wifair.neighbours.measured import ADOPTION, CRITERIA, DELAY, GOODPUT, HOUSES, Measured, Place
+from wifair.neighbours.measured import ADOPTION, BUSY, CRITERIA, DELAY, GOODPUT, HOUSES, Measured, Place
 from wifair.papers.claims import Claim, Effect, Number, Point, Relation
 from wifair.results.results import BETTER
 from wifair.shipping.counts import Count, CountClaim
@@ -47,13 +50,13 @@ from wifair.stats import LEVEL, Values
 # Up to which share of a delay, and size of a paper's effect, an effect counts as none.
 NEGLIGIBLE_DELAY, NEGLIGIBLE = 0.1, 0.05
 UNITS = "units of what matters"
-RANKING, NEIGHBOURS, ADOPTERS, PAPERS = "ranking", "neighbours", "adoption", "papers"
+RANKING, NEIGHBOURS, BUSY_EVENING, ADOPTERS, PAPERS = "ranking", "neighbours", "busy", "adoption", "papers"
 
 StudyClaim: TypeAlias = Claim[Measured] | CountClaim[Measured]
 
 
-def _at(plan: str, change: str = AS_IT_IS.id) -> Place:
-    return Place(HOUSES, plan, change)
+def _at(plan: str, change: str = AS_IT_IS.id, part: str = HOUSES) -> Place:
+    return Place(part, plan, change)
 
 
 def _adopted(percent: int) -> Place:
@@ -84,8 +87,8 @@ def _of_schemes(plan: str) -> list[Claim[Measured]]:
         return {GOODPUT.id: m.mine(_at(plan, scheme), _at(plan), GOODPUT)}
 
     def effect(scheme: str, m: Measured) -> Effect:
-        there = Point("without neighbours", m.reduction(ALONE, scheme))
-        return Effect(Point(PLANS[plan], m.reduction(plan, scheme)), there, NEGLIGIBLE_DELAY, there)
+        there = Point("without neighbours", m.reduction(HOUSES, ALONE, scheme))
+        return Effect(Point(PLANS[plan], m.reduction(HOUSES, plan, scheme)), there, NEGLIGIBLE_DELAY, there)
 
     return [
         claim
@@ -268,6 +271,60 @@ def _of_adoption() -> list[Claim[Measured]]:
     ]
 
 
+def _of_busy() -> list[Claim[Measured]]:
+    """Claims with an endless download and an endless upload at the resident's flat."""
+
+    def gain(m: Measured, change: str, criterion: Criterion) -> Values:
+        return m.mine(_at(ONE, change, BUSY), _at(ONE, part=BUSY), criterion)
+
+    def reduced(scheme: str, m: Measured) -> Effect:
+        there = Point("without neighbours", m.reduction(BUSY, ALONE, scheme))
+        return Effect(Point(PLANS[ONE], m.reduction(BUSY, ONE, scheme)), there, NEGLIGIBLE_DELAY, there)
+
+    def goodput(scheme: str, m: Measured) -> dict[str, Values]:
+        return {GOODPUT.id: gain(m, scheme, GOODPUT)}
+
+    def others(scheme: str, m: Measured) -> dict[str, Values]:
+        return {c.id: m.others(_at(ONE, scheme, BUSY), _at(ONE, part=BUSY), c) for c in CRITERIA}
+
+    first = _relation(
+        "busy/channel-first",
+        BUSY_EVENING,
+        "Another channel lowers the resident's delay more than any scheme, if he also loads and sends without end.",
+        f"{PLANS[ONE]}: the gain by the channel over that by each of the four buffers",
+        lambda m: {f"over {s}": gain(m, CHANNEL, DELAY) - gain(m, s, DELAY) for s in BUFFER_IDS},
+    )
+    return [first] + [
+        claim
+        for scheme in BUFFER_IDS
+        for claim in (
+            Claim(
+                f"busy/delay/{scheme}",
+                BUSY_EVENING,
+                BUSY_EVENING,
+                f"{TITLES[scheme]} lowers the resident's delay among neighbours as it does without, if he also loads and sends without end.",
+                f"{PLANS[ONE]}: the share of the delay that it takes away, compared with that without neighbours",
+                "share of the delay",
+                partial(reduced, scheme),
+            ),
+            _same(
+                f"busy/goodput/{scheme}",
+                BUSY_EVENING,
+                f"{TITLES[scheme]} costs the resident no goodput, if he also loads and sends without end.",
+                f"{PLANS[ONE]}: the gain in goodput within ±1 unit",
+                partial(goodput, scheme),
+            ),
+            _same(
+                f"busy/others/{scheme}",
+                BUSY_EVENING,
+                f"{TITLES[scheme]} at an access point that is always busy neither helps nor hurts the neighbours.",
+                f"{PLANS[ONE]}: the neighbours' mean gain in delay and in goodput within ±1 unit",
+                partial(others, scheme),
+            ),
+        )
+    ]
+
+
 def effect(finding: Finding, m: Measured) -> Effect:
     """A paper's finding among neighbours on one channel, and without."""
     return Effect(
@@ -308,7 +365,7 @@ def _every() -> Sequence[StudyClaim]:
     found: list[StudyClaim] = []
     for plan in AMONG:
         found += [*_of_schemes(plan), *_of_ranks(plan), *_of_others(plan)]
-    return (*found, *_of_each(), *_of_adoption(), *_of_papers())
+    return (*found, *_of_each(), *_of_busy(), *_of_adoption(), *_of_papers())
 
 
 CLAIMS = _every()

@@ -63,7 +63,7 @@ class Size:
 
 
 FORMS = {
-    "quick": Size(6, 2, (3, 2), 5, 5.0, 10.0),
+    "quick": Size(5, 2, (3, 2), 5, 5.0, 10.0),
     "full": Size(10, 3, (5, 2), 10, 10.0, 20.0, ("png", "pdf")),
 }
 
@@ -151,6 +151,18 @@ def quietest(number: int, plan: str, size: Size) -> Change:
 def changes(number: int, plan: str, size: Size) -> Sequence[Change]:
     """What a resident can change under a plan of channels; alone, the buffer."""
     return BUFFERS if plan == ALONE else (*BUFFERS, quietest(number, plan, size), *OTHERS)
+
+
+# In addition to his evening, the resident loads something that does not end, and a backup that does not end leaves his flat.
+BUSY_FLOWS = (
+    {"name": "laptop-update", "station": "laptop", "direction": "down", "start_spread_s": 1.0},
+    {"name": "computer-upload", "station": "computer", "direction": "up", "start_spread_s": 1.0},
+)
+
+
+def busy_changes(number: int, plan: str, size: Size) -> Sequence[Change]:
+    """What is changed on a busy evening: the buffer, and with neighbours also the channel."""
+    return BUFFERS if plan == ALONE else (*BUFFERS, quietest(number, plan, size))
 
 
 # Shares of flats that adopt a scheme, in percent, in addition to none. The resident is the first to adopt.

@@ -22,8 +22,8 @@ from wifair.neighbours.houses import ALONE, AS_IT_IS, BUFFER_IDS, CHANGE_IDS
 from wifair.papers.runs import CellRuns
 from wifair.stats import Values
 
-# What is run: houses; one house with several seeds; shares of adopters.
-HOUSES, ONE_HOUSE, ADOPTION = "houses", "one-house", "adoption"
+# What is run: houses; one house with several seeds; houses with endless flows at the resident's flat; shares of adopters.
+HOUSES, ONE_HOUSE, BUSY, ADOPTION = "houses", "one-house", "busy", "adoption"
 
 
 def _delay(runs: CellRuns) -> Values:
@@ -104,9 +104,9 @@ class Measured:
         """What all flats gain in the mean."""
         return _mean(self.gains(place, against, criterion))
 
-    def reduction(self, plan: str, change: str) -> Values:
+    def reduction(self, part: str, plan: str, change: str) -> Values:
         """The share of the resident's delay that a change takes away."""
-        mine, theirs = (self.values[Place(HOUSES, plan, name), DELAY.id][:, 0] for name in (change, AS_IT_IS.id))
+        mine, theirs = (self.values[Place(part, plan, name), DELAY.id][:, 0] for name in (change, AS_IT_IS.id))
         taken: Values = 1.0 - mine / theirs
         return taken
 
