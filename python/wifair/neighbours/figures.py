@@ -11,11 +11,12 @@ from wifair import plots
 from wifair.everything.criteria import Criterion
 from wifair.everything.shares import WORDS
 from wifair.markdown import table
-from wifair.neighbours.claims import ADOPTERS, NEGLIGIBLE, NEIGHBOURS, PAPERS, RANKING, effect, losers
+from wifair.neighbours.claims import ADOPTERS, BUSY_EVENING, NEGLIGIBLE, NEIGHBOURS, PAPERS, RANKING, effect, losers
 from wifair.neighbours.findings import FINDINGS
-from wifair.neighbours.houses import ALONE, AMONG, AS_IT_IS, BUFFER_IDS, CHANGE_IDS, ONE, PLANS, SHARES, THREE, TITLES
+from wifair.neighbours.houses import ALONE, AMONG, AS_IT_IS, CHANGE_IDS, ONE, PLANS, SHARES, THREE, TITLES
 from wifair.neighbours.measured import (
     ADOPTION,
+    BUSY,
     CRITERIA,
     DELAY,
     GOODPUT,
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 # A row of a figure: its name, and by series an interval.
 Rows: TypeAlias = Sequence[tuple[str, Mapping[str, Interval]]]
 
+# What a table shows in addition.
+OF_SEEDS, OF_NEIGHBOURS = "seeds", "neighbours"
 HEADS: Mapping[str, str] = {DELAY.id: "delay", GOODPUT.id: "goodput"}
 
 
@@ -59,45 +62,50 @@ def _of(m: Measured, part: str, plan: str, change: str, criterion: Criterion) ->
     return factor(m.mine(Place(part, plan, change), Place(part, plan, AS_IT_IS.id), criterion), criterion)
 
 
-def _changes(plan: str) -> Sequence[str]:
-    return BUFFER_IDS if plan == ALONE else CHANGE_IDS
-
-
-def _ranked(m: Measured, plan: str) -> list[str]:
+def _ranked(m: Measured, part: str, plan: str) -> list[str]:
     """The changes by the resident's gain in delay, the largest first."""
-    as_is = Place(HOUSES, plan, AS_IT_IS.id)
-    gains = {change: m.mine(Place(HOUSES, plan, change), as_is, DELAY).mean() for change in _changes(plan)}
+    as_is = Place(part, plan, AS_IT_IS.id)
+    there = [change for change in CHANGE_IDS if m.has(Place(part, plan, change))]
+    gains = {change: m.mine(Place(part, plan, change), as_is, DELAY).mean() for change in there}
     return sorted(gains, key=lambda change: -gains[change])
 
 
-def _absolute(m: Measured, plan: str) -> str:
+def _absolute(m: Measured, part: str, plan: str) -> str:
     """The delay and goodput as it is."""
-    at = Place(HOUSES, plan, AS_IT_IS.id)
+    at = Place(part, plan, AS_IT_IS.id)
     delay, goodput = (t_interval(m.values[at, criterion.id][:, 0]).short() for criterion in CRITERIA)
     return f"{TITLES[AS_IT_IS.id]}: {delay} ms and {goodput} Mbps"
 
 
+def _rank(m: Measured, part: str, plan: str, beyond: Sequence[str] = ()) -> str:
+    """A table with the changes in the order of the resident's gain in delay. `beyond` is what is shown more: of seeds, of neighbours."""
+    ranked = _ranked(m, part, plan)
+    judged = verdict(m.values, part, plan, (AS_IT_IS.id, *ranked))
+    lines = []
+    for change in ranked:
+        as_is, place = Place(part, plan, AS_IT_IS.id), Place(part, plan, change)
+        line = [TITLES[change], told(_of(m, part, plan, change, DELAY))]
+        line += [told(_of(m, ONE_HOUSE, plan, change, DELAY))] if OF_SEEDS in beyond else []
+        line += [told(_of(m, part, plan, change, GOODPUT)), WORDS[judged.standing(change, AS_IT_IS.id)]]
+        if OF_NEIGHBOURS in beyond:
+            line += [told(factor(m.others(place, as_is, criterion), criterion)) for criterion in CRITERIA]
+        lines.append(line)
+    headings = ["change", "delay ×", "goodput ×", "standing"]
+    headings[2:2] = ["delay ×, first house"] if OF_SEEDS in beyond else []
+    headings += ["neighbours' delay ×", "neighbours' goodput ×"] if OF_NEIGHBOURS in beyond else []
+    return f"**{PLANS[plan].capitalize()}** ({_absolute(m, part, plan)}):\n\n{table(headings, lines)}"
+
+
 def ranking_text(m: Measured) -> str:
     """By plan of channels, the changes in the order of the resident's gain in delay."""
-    parts = []
-    for plan in (ONE, THREE, ALONE):
-        judged = verdict(m.values, HOUSES, plan)
-        has_seeds = m.has(Place(ONE_HOUSE, plan, AS_IT_IS.id))
-        headings = ["change", "delay ×", *(["in the first house"] if has_seeds else []), "goodput ×", "standing"]
-        lines = []
-        for change in _ranked(m, plan):
-            seeds = [told(_of(m, ONE_HOUSE, plan, change, DELAY))] if has_seeds else []
-            lines.append(
-                (
-                    TITLES[change],
-                    told(_of(m, HOUSES, plan, change, DELAY)),
-                    *seeds,
-                    told(_of(m, HOUSES, plan, change, GOODPUT)),
-                    WORDS[judged.standing(change, AS_IT_IS.id)],
-                )
-            )
-        parts.append(f"**{PLANS[plan].capitalize()}** ({_absolute(m, plan)}):\n\n{table(headings, lines)}")
-    return "\n\n".join(parts) + "\n"
+    return (
+        "\n\n".join(_rank(m, HOUSES, plan, (OF_SEEDS,) if plan == ONE else ()) for plan in (ONE, THREE, ALONE)) + "\n"
+    )
+
+
+def busy_text(m: Measured) -> str:
+    """The same on a busy evening of the resident, with what the neighbours have of it."""
+    return "\n\n".join(_rank(m, BUSY, plan, (OF_NEIGHBOURS,) if plan == ONE else ()) for plan in (ONE, ALONE)) + "\n"
 
 
 def neighbours_text(m: Measured) -> str:
@@ -192,6 +200,24 @@ def _panel(axes: Axes, rows: Rows, series: Sequence[str], band: tuple[float, flo
     axes.grid(alpha=0.25, axis="x")
 
 
+# Ticks of a ratio.
+TICKS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0)
+# Those that are left on a wide axis.
+FEW_TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
+# The ratio of the ends from which an axis is wide.
+WIDE = 4.0
+
+
+def _logarithmic(axes: Axes, name: str) -> None:
+    """Makes one axis of ratios, "x" or "y", logarithmic, with ticks within its ends."""
+    axes.set(**{f"{name}scale": "log"})
+    axis, (low, high) = (axes.xaxis, axes.get_xlim()) if name == "x" else (axes.yaxis, axes.get_ylim())
+    among = FEW_TICKS if high / low > WIDE else TICKS
+    shown = [tick for tick in among if low <= tick <= high]
+    axis.set_ticks(shown, [f"{tick:g}" for tick in shown])
+    axis.set_ticks([], minor=True)
+
+
 def _factors(
     title: str, changes: Sequence[str], series: Sequence[str], found: Callable[[str, str, Criterion], Interval | None]
 ) -> Figure:
@@ -207,12 +233,14 @@ def _factors(
         ]
         matters = np.exp(criterion.margin)
         _panel(axes, rows, series, (1 / matters, matters), 1.0)
-        axes.set_xlabel(f"{title} {HEADS[criterion.id]}, ratio to that with tail drop, 1,000 packets", fontsize="small")
+        _logarithmic(axes, "x")
+        axes.set_xlabel(f"{title}{HEADS[criterion.id]}, ratio to that before", fontsize="small")
     panels[1].set_yticklabels([])
     plots.shared(made, panels, 2)
     return made
 
 
+BY_NEIGHBOURS = "neighbours, all on one channel"
 SEEDS = f"{PLANS[ONE]}, seeds of one house"
 
 
@@ -223,7 +251,21 @@ def ranking(m: Measured) -> Figure:
         part, plan = (ONE_HOUSE, ONE) if series == SEEDS else (HOUSES, _plan(series))
         return _of(m, part, plan, change, criterion) if m.has(Place(part, plan, change)) else None
 
-    return _factors("resident's", CHANGE_IDS, (PLANS[ONE], SEEDS, PLANS[THREE], PLANS[ALONE]), found)
+    return _factors("resident's ", CHANGE_IDS, (PLANS[ONE], SEEDS, PLANS[THREE], PLANS[ALONE]), found)
+
+
+def busy(m: Measured) -> Figure:
+    """What the resident, and his neighbours, have of their delay and goodput after each change on a busy evening of his."""
+
+    def found(change: str, series: str, criterion: Criterion) -> Interval | None:
+        if series == BY_NEIGHBOURS:
+            place, as_is = Place(BUSY, ONE, change), Place(BUSY, ONE, AS_IT_IS.id)
+            return factor(m.others(place, as_is, criterion), criterion)
+        plan = _plan(series)
+        return _of(m, BUSY, plan, change, criterion) if m.has(Place(BUSY, plan, change)) else None
+
+    changes = [change for change in CHANGE_IDS if m.has(Place(BUSY, ONE, change))]
+    return _factors("", changes, (PLANS[ONE], PLANS[ALONE], BY_NEIGHBOURS), found)
 
 
 def _plan(title: str) -> str:
@@ -238,7 +280,7 @@ def neighbours(m: Measured) -> Figure:
         gained = m.others(Place(HOUSES, plan, change), Place(HOUSES, plan, AS_IT_IS.id), criterion)
         return factor(gained, criterion)
 
-    return _factors("neighbours'", CHANGE_IDS, [PLANS[plan] for plan in AMONG], found)
+    return _factors("neighbours' ", CHANGE_IDS, [PLANS[plan] for plan in AMONG], found)
 
 
 def adoption(m: Measured) -> Figure:
@@ -271,7 +313,8 @@ def adoption(m: Measured) -> Figure:
         labels = ["none", *(f"{percent} %\n({_flats(m, percent).split()[0]})" for percent in SHARES)]
         axes.set_xticks(places, labels)
         axes.set_xlabel("flats that adopt it, at least (number)")
-        axes.set_ylabel(f"{HEADS[criterion.id]}, ratio to that with no adopter")
+        _logarithmic(axes, "y")
+        axes.set_ylabel(f"{HEADS[criterion.id]}, ratio to no adopter")
         axes.tick_params(labelsize="small")
         axes.grid(alpha=0.25)
     plots.shared(made, panels, 2)
@@ -296,12 +339,14 @@ def papers(m: Measured) -> Figure:
 DRAWN: Mapping[str, Callable[[Measured], Figure]] = {
     RANKING: ranking,
     NEIGHBOURS: neighbours,
+    BUSY_EVENING: busy,
     ADOPTERS: adoption,
     PAPERS: papers,
 }
 TEXTS: Mapping[str, Callable[[Measured], str]] = {
     RANKING: ranking_text,
     NEIGHBOURS: neighbours_text,
+    BUSY_EVENING: busy_text,
     ADOPTERS: adoption_text,
     PAPERS: papers_text,
 }

@@ -6,7 +6,21 @@ from collections.abc import Sequence
 from functools import cache
 
 from wifair.neighbours import findings
-from wifair.neighbours.houses import AS_IT_IS, BUFFERS, ONE, SHARES, Change, Size, adopters, changes, house
+from wifair.neighbours.claims import PAPERS
+from wifair.neighbours.houses import (
+    AS_IT_IS,
+    BUFFERS,
+    BUSY_FLOWS,
+    ONE,
+    SHARES,
+    Change,
+    Size,
+    adopters,
+    busy_changes,
+    changes,
+    house,
+)
+from wifair.neighbours.measured import ADOPTION, BUSY, HOUSES
 from wifair.scenario.scenario import Scenario
 from wifair.study.job import Cell
 
@@ -17,8 +31,13 @@ def names(size: Size) -> tuple[str, ...]:
     return tuple(bss["name"] for bss in house(1, ONE, size).drawn_settings()["bss"])
 
 
-def _cell(number: int, plan: str, change: str, scenario: Scenario) -> Cell:
-    return Cell(f"house-{number}/{plan}/{change}", scenario, {"house": number, "plan": plan, "change": change})
+def keys(number: int, plan: str, change: str, part: str = HOUSES) -> dict[str, str | int | float]:
+    """The coordinates of a cell."""
+    return {"part": part, "house": number, "plan": plan, "change": change}
+
+
+def _cell(number: int, plan: str, change: str, scenario: Scenario, part: str = HOUSES) -> Cell:
+    return Cell(f"{part}/{number}/{plan}/{change}", scenario, keys(number, plan, change, part))
 
 
 def cells(number: int, plan: str, size: Size, among: Sequence[Change] = ()) -> list[Cell]:
@@ -26,6 +45,13 @@ def cells(number: int, plan: str, size: Size, among: Sequence[Change] = ()) -> l
     base = house(number, plan, size)
     after = [_cell(number, plan, change.id, change.applied(base)) for change in among or changes(number, plan, size)]
     return [_cell(number, plan, AS_IT_IS.id, base), *after]
+
+
+def busy_cells(number: int, plan: str, size: Size) -> list[Cell]:
+    """The same on a busy evening of the resident."""
+    base = house(number, plan, size, flows=[dict(flow) for flow in BUSY_FLOWS])
+    after = [_cell(number, plan, change.id, change.applied(base), BUSY) for change in busy_changes(number, plan, size)]
+    return [_cell(number, plan, AS_IT_IS.id, base, BUSY), *after]
 
 
 def share(percent: int) -> str:
@@ -41,10 +67,11 @@ def adoption_cells(number: int, best: str, size: Size) -> list[Cell]:
     for percent in SHARES:
         flats = adopters(number, percent, every)
         if len(flats) > 1:
-            found.append(_cell(number, ONE, share(percent), change.applied(base, flats)))
+            found.append(_cell(number, ONE, share(percent), change.applied(base, flats), ADOPTION))
     return found
 
 
 def paper_cells(number: int, plan: str, size: Size) -> list[Cell]:
     """A house with the flows of each of the papers' findings at the resident's flat."""
-    return [_cell(number, plan, name, scenario) for name, scenario in findings.scenarios(number, plan, size).items()]
+    made = findings.scenarios(number, plan, size)
+    return [_cell(number, plan, name, scenario, PAPERS) for name, scenario in made.items()]

@@ -12,10 +12,10 @@ from wifair.analysis.comparison import Differences
 from wifair.errors import InputError
 from wifair.everything.side_effects import side_effects
 from wifair.neighbours import figures, findings
-from wifair.neighbours.claims import ADOPTERS, CLAIMS, NEIGHBOURS, PAPERS, RANKING, StudyClaim
-from wifair.neighbours.grid import adoption_cells, cells, names, paper_cells, share
+from wifair.neighbours.claims import ADOPTERS, BUSY_EVENING, CLAIMS, NEIGHBOURS, PAPERS, RANKING, StudyClaim
+from wifair.neighbours.grid import adoption_cells, busy_cells, cells, keys, names, paper_cells, share
 from wifair.neighbours.houses import ALONE, AMONG, AS_IT_IS, BUFFERS, FORMS, MINE, ONE, SHARES, Size, adopters
-from wifair.neighbours.measured import ADOPTION, CRITERIA, HOUSES, ONE_HOUSE, Measured, Place, Which, best_of
+from wifair.neighbours.measured import ADOPTION, BUSY, CRITERIA, HOUSES, ONE_HOUSE, Measured, Place, Which, best_of
 from wifair.papers import Reproduction
 from wifair.papers.claims import judge
 from wifair.papers.runs import CellRuns, Runs
@@ -35,8 +35,10 @@ PLANS: Mapping[str | None, Sequence[str]] = {
     RANKING: (ALONE, *AMONG),
     NEIGHBOURS: AMONG,
     ADOPTERS: (ONE,),
+    BUSY_EVENING: (),
     PAPERS: (),
 }
+WITH_BUSY = (None, BUSY_EVENING)
 WITH_SEEDS = (None, RANKING, NEIGHBOURS)
 WITH_ADOPTION = (None, ADOPTERS)
 WITH_PAPERS = (None, PAPERS)
@@ -130,35 +132,40 @@ def _figure(claim: StudyClaim) -> str | None:
 
 
 def measured(batches: Batches, size: Size, figure: str | None) -> Measured:
-    """Runs what the figure needs: the houses and the papers' findings, then the adoption of the scheme that is best in the houses."""
+    """Runs what the figure needs: the houses, their busy evenings and the papers' findings, then the adoption of the scheme that is best in the houses."""
     plans = PLANS[figure]
     numbers = range(1, size.houses + 1)
     among = BUFFERS if figure == ADOPTERS else ()
     of_papers = findings.PLANS if figure in WITH_PAPERS else ()
-    parts: list[Part] = []
-    papers: list[Part] = []
+    of_busy = (ALONE, ONE) if figure in WITH_BUSY else ()
+    parts: dict[tuple[str, str, int], Part] = {}
     for number in numbers:
         batches.report(SHARE_OF_DRAWING * number / size.houses)
-        parts += [
-            (f"house {number}, {plan}", cells(number, plan, size, among), _seeds(number, plan, size, figure))
-            for plan in plans
-        ]
-        papers += [(f"papers, house {number}, {plan}", paper_cells(number, plan, size), [number]) for plan in of_papers]
-    results = batches.run([*parts, *papers])
-    by_house = dict(zip([(number, plan) for number in numbers for plan in plans], results, strict=False))
+        for plan in plans:
+            seeds = _seeds(number, plan, size, figure)
+            parts[HOUSES, plan, number] = f"house {number}, {plan}", cells(number, plan, size, among), seeds
+        for plan in of_busy:
+            parts[BUSY, plan, number] = f"busy, house {number}, {plan}", busy_cells(number, plan, size), [number]
+        for plan in of_papers:
+            parts[PAPERS, plan, number] = f"papers, house {number}, {plan}", paper_cells(number, plan, size), [number]
+    results = dict(zip(parts, batches.run([*parts.values()]), strict=True))
     values: dict[tuple[Place, str], Values] = {}
-    for plan in plans:
-        values |= _values([by_house[number, plan] for number in numbers], plan, size)
+    for part, wanted in ((HOUSES, plans), (BUSY, of_busy)):
+        for plan in wanted:
+            values |= _values([results[part, plan, number] for number in numbers], part, plan, size)
     differences = Differences()
     if figure in WITH_SEEDS:
-        values |= _of_one_house(by_house[1, ONE], size)
-        differences = _differences(by_house[1, ONE])
+        values |= _of_one_house(results[HOUSES, ONE, 1], size)
+        differences = _differences(results[HOUSES, ONE, 1])
     best, adopting = "", dict[int, Which]()
     if figure in WITH_ADOPTION:
         best = best_of(values, ONE)
         values |= _adopted(batches, values, best, size)
         adopting = {percent: _adopting(percent, size) for percent in SHARES}
-    return Measured(values, adopting, best, differences, _papers(results[len(parts) :], of_papers, size))
+    papers: dict[tuple[str, str], list[CellRuns]] = {}
+    for plan in of_papers:
+        papers |= _papers([results[PAPERS, plan, number] for number in numbers], plan)
+    return Measured(values, adopting, best, differences, papers)
 
 
 def _seeds(number: int, plan: str, size: Size, figure: str | None) -> Sequence[int]:
@@ -179,22 +186,20 @@ def _columns(runs: Sequence[Runs], at: Sequence[Mapping[str, object]], seeds: in
     """By criterion: (replications, flats), of the first seeds, or all, of each of the cells."""
     found = {}
     for criterion in CRITERIA:
-        of_flat = [np.concatenate([criterion.values(flat.cell(**keys))[:seeds] for keys in at]) for flat in runs]
+        of_flat = [np.concatenate([criterion.values(flat.cell(**place))[:seeds] for place in at]) for flat in runs]
         found[criterion.id] = np.stack(of_flat, axis=1)
     return found
 
 
-def _values(results: Sequence[Results], plan: str, size: Size) -> dict[tuple[Place, str], Values]:
-    """The houses under one plan, each with its seed."""
+def _values(results: Sequence[Results], part: str, plan: str, size: Size) -> dict[tuple[Place, str], Values]:
+    """The houses of a part under one plan, each with its seed."""
     runs = _of_flats(results, size)
     ids = [str(cell.keys["change"]) for cell in results[0].cells]
     numbers = range(1, size.houses + 1)
     return {
-        (Place(HOUSES, plan, change), id): values
+        (Place(part, plan, change), id): values
         for change in ids
-        for id, values in _columns(
-            runs, [{"house": number, "plan": plan, "change": change} for number in numbers], 1
-        ).items()
+        for id, values in _columns(runs, [keys(number, plan, change, part) for number in numbers], 1).items()
     }
 
 
@@ -229,7 +234,7 @@ def _adopted(
     for percent in SHARES:
         place = Place(ADOPTION, ONE, percent)
         if share(percent) in there:
-            at = [{"house": number, "plan": ONE, "change": share(percent)} for number in numbers]
+            at = [keys(number, ONE, share(percent), ADOPTION) for number in numbers]
             of_share = _columns(runs, at, 1)
         else:
             of_share = {criterion.id: values[Place(HOUSES, ONE, best), criterion.id] for criterion in CRITERIA}
@@ -243,13 +248,11 @@ def _adopting(percent: int, size: Size) -> Which:
     return np.array([[name in row for name in every] for row in rows])
 
 
-def _papers(results: Sequence[Results], plans: Sequence[str], size: Size) -> dict[tuple[str, str], list[CellRuns]]:
+def _papers(results: Sequence[Results], plan: str) -> dict[tuple[str, str], list[CellRuns]]:
     """The resident's BSS in the cells of the papers' findings, house by house."""
     found: dict[tuple[str, str], list[CellRuns]] = {}
-    for number in range(1, size.houses + 1):
-        for plan, own in zip(plans, results[(number - 1) * len(plans) :], strict=False):
-            runs = Runs.of(own if plan == ALONE else own.of_bss(MINE))
-            for name in findings.CELLS:
-                cell = runs.cell(house=number, plan=plan, change=name)
-                found.setdefault((plan, name), []).append(cell)
+    for number, own in enumerate(results, 1):
+        runs = Runs.of(own if plan == ALONE else own.of_bss(MINE))
+        for name in findings.CELLS:
+            found.setdefault((plan, name), []).append(runs.cell(**keys(number, plan, name, PAPERS)))
     return found
