@@ -50,7 +50,7 @@ from wifair.stats import LEVEL, Values
 # Up to which share of a delay, and size of a paper's effect, an effect counts as none.
 NEGLIGIBLE_DELAY, NEGLIGIBLE = 0.1, 0.05
 UNITS = "units of what matters"
-RANKING, NEIGHBOURS, BUSY_EVENING, ADOPTERS, PAPERS = "ranking", "neighbours", "busy", "adoption", "papers"
+RANKING, NEIGHBOURS, BUSY_EVENING, ADOPTERS, PAPERS = "ranking", "neighbours", "busy", "adoption", "findings"
 
 StudyClaim: TypeAlias = Claim[Measured] | CountClaim[Measured]
 
