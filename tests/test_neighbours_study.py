@@ -107,7 +107,7 @@ def test_adopters_are_at_least_the_share_and_stay_adopters() -> None:
     assert of[0] == (MINE,)
     whole = adoption_cells(3, "mac80211", QUICK)[-1].scenario.plan()
     aps = [bss["ap"] for bss in (whole["bss"], *whole["neighbours"])]
-    assert {ap["port"]["scheme"]["name"] for ap in aps} == {"mac80211"}
+    assert {ap["tx_queue"]["scheme"]["name"] for ap in aps} == {"mac80211"}
 
 
 def test_busy_and_papers_cells_have_endless_flows_at_the_resident_alone() -> None:
