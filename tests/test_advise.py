@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +27,15 @@ from wifair.advising.document import document
 from wifair.advising.doubts import Doubt, doubts
 from wifair.advising.yardsticks import yardsticks
 from wifair.cli import execute
+from wifair.cli.advise import print_advice
 from wifair.errors import InputError
 from wifair.everything.criteria import Criterion
 from wifair.everything.verdict import Standing
 from wifair.observed import imported
 from wifair.observed.origins import marks
 from wifair.observed.written import summary, text
-from wifair.stats import Values
-from wifair.study.study import Study
+from wifair.stats import Interval, Values
+from wifair.study.study import Study, StudyInterrupted, run_studies
 from wifair.tuning.goals import parsed
 
 # Three downloads fill a FIFO of 1,000 packets, behind which a ping waits.
@@ -350,6 +352,67 @@ def test_ctrl_c_keeps_what_is_known() -> None:
     assert wording.headline(told)
 
 
+def test_ctrl_c_among_assumptions_keeps_those_that_have_finished(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C comes when all runs of the first other value, and some of the second one, have finished."""
+
+    def stopped(studies: Sequence[Study], *words: Any, **named: Any) -> Any:
+        whole = run_studies(studies[:1], *words, **named)
+        cut = Study(studies[1].cells, studies[1].seeds[:2]).run(*words, **named)
+        raise StudyInterrupted([*whole, replace(cut, seeds=studies[1].seeds, missing=8)])
+
+    monkeypatch.setattr("wifair.advising.advice.run_studies", stopped)
+    content = "[wire]\nrate_mbps = 60  # unknown: the line\n"
+    scenario = Scenario(**{**BLOATED, "wire": {"rate_mbps": 60}})
+    with pytest.raises(AdviceInterrupted) as interruption:
+        Advising(scenario, parsed(["pings"]), "linux", marks(content)).run()
+    told = interruption.value.advice
+    assert [each.doubt.other for each in told.doubted] == ["15"]
+    assert told.undoubted == 1
+    assert wording.doubted(told)[0].startswith(
+        "With 0 of 1 other values of what is assumed (1 more did not run to the end), "
+    )
+    assert document(told)["assumptions_not_finished"] == 1
+    print_advice(told, "mine", verbose=False)
+    assert "wire.rate_mbps: 15: no difference that matters." in capsys.readouterr().out
+
+
+def test_a_gain_does_not_hide_its_price(capsys: pytest.CaptureFixture[str]) -> None:
+    """Shares become equal, and the total falls to a half; nobody has asked for the total."""
+    advising = Advising(Scenario(**BLOATED), parsed("fair shares"), "linux")
+    cheap = next(change for change in advising.settable if change.name == "pfifo, 100 packets")
+    noise = np.linspace(-0.01, 0.01, 12)
+    values: dict[str, Mapping[str, Values]] = {
+        OWN: {"jain": 0.4 + noise, "total_mbps": 24 * (1 + noise)},
+        cheap.name: {"jain": 0.9 + noise[::-1], "total_mbps": 12 * (1 + noise)},
+    }
+    told = Advice(advising.scenario, advising.yardsticks, {cheap.name: cheap}, total=advising.total, best=cheap)
+    told.values, told.searched = values, dict(values)
+    told.search = told.confirmed = rule.verdict(values, told.criteria)
+    assert told.total is not None
+    assert told.standing_by(cheap, told.total) is Standing.WORSE
+    headline = wording.headline(told)
+    assert headline.startswith("Set pfifo, 100 packets: fair shares 0.4000 ± 0.0042 → 0.9000 ± 0.0042 index (+0.500 [")
+    assert "Total goodput falls: 24.00 ± 0.10 → 12.000 ± 0.050 Mbps (× 0.5 [0.5, 0.5])." in headline
+    [found] = document(told)["confirmed"]
+    assert (found["total"]["before"], found["total"]["after"]) == pytest.approx((24, 12))
+    assert (found["total"]["standing"], found["total"]["unit"]) == ("worse", "Mbps of payload")
+    assert (found["effects"][0]["before"], found["effects"][0]["after"]) == pytest.approx((0.4, 0.9))
+    print_advice(told, "mine", verbose=False)
+    out = capsys.readouterr().out
+    assert re.search(r"^ +search +fair shares, +total,\nchange +says +seeds +index +Mbps$", out, re.MULTILINE)
+    assert re.search(r"^as it is +12 +0\.4 +24$", out, re.MULTILINE)
+    assert re.search(r"^pfifo, 100 packets +better +12 +0\.9 \(\+0\.500\) +12 \(× 0\.5\)$", out, re.MULTILINE)
+
+
+def test_the_total_is_not_shown_twice() -> None:
+    assert Advising(Scenario(**BLOATED), parsed(["pings", "total"]), "linux").total is None
+    assert Advising(Scenario(**BLOATED), (), "linux").total is None
+    nobody = {**BLOATED, "tcp": {}, "flows": [{**BLOATED["flows"][1], "name": "ping"}]}
+    assert Advising(Scenario(**nobody), parsed("pings"), "linux").total is None
+
+
 def test_the_command_prints_advice_and_json(here: Cli, tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(
@@ -610,7 +673,10 @@ def test_a_gain_that_rests_on_an_assumption_is_not_hidden(monkeypatch: pytest.Mo
     }
     assert standings == {"15": Standing.EQUAL, "240": Standing.BETTER}
     told = wording.doubted(found)
-    assert re.match(r"By chance and all of these assumptions together: pings × 0\.\d+ \[0\.\d+, \d\.?\d*\]", told[1])
+    assert re.match(
+        r"By chance and all of these assumptions together, from the means as it is: pings \d+ → [\d.]+ \[[\d.]+, \d+\] ms \(× 0\.\d+ \[0\.\d+, \d\.?\d*\]\); total ",
+        told[1],
+    )
     assert told[2:] == ["wire.rate_mbps: 15: no difference that matters."]
 
 
@@ -630,6 +696,50 @@ def test_a_predicted_interval_has_room_for_several_wrong_assumptions() -> None:
     assert predicted.estimate == pytest.approx(0.5)
     assert predicted.low == pytest.approx(0.5 * 0.5 ** (2**0.5), rel=0.001)
     assert predicted.high == pytest.approx(chance.high)
+
+
+def test_an_interval_of_a_factor_reaches_zero_and_infinity() -> None:
+    """With another value of an assumption nothing is left in some replications, and with one more nothing was there before."""
+    scenario, change = Scenario(**BLOATED), Change("other", "")
+    one = yardsticks(scenario.plan(), parsed(["total"]))[0].criterion
+    own, noise = np.full(4, 10.0), np.exp(np.array([-0.01, 0.0, 0.01, 0.0]))
+
+    def shown(*doubted: tuple[Values, Values], fresh: Values = own * noise) -> Interval:
+        others = [
+            Doubted(Doubt(f"{i}", "", "", scenario), None, values={OWN: {one.id: before}, change.name: {one.id: after}})
+            for i, (before, after) in enumerate(doubted)
+        ]
+        values = {OWN: {one.id: own}, change.name: {one.id: fresh}}
+        return Advice(scenario, (), {}, values=values, doubted=others).predicted(change, one)
+
+    chance = shown()
+    assert chance.low is not None
+    assert chance.high is not None
+    nothing, some = np.zeros(4), np.array([0.0, 9.0, 10.0, 11.0])
+    for after in (nothing, some):
+        found = shown((own, after))
+        assert found.low == 0.0
+        assert found.high == pytest.approx(chance.high)
+    found = shown((nothing, own))
+    assert found.low == pytest.approx(chance.low)
+    assert found.high == np.inf
+    assert (shown((own, nothing), (some, own)).low, shown((own, nothing), (some, own)).high) == (0.0, np.inf)
+    # Nothing before and after moves nothing.
+    assert shown((nothing, nothing)) == chance
+    # An interval by two replications that is wider than floating-point numbers are.
+    found = shown(fresh=np.array([1e-150, 1e-100, np.nan, np.nan]))
+    assert found.low == 0.0
+    assert found.estimate > 0.0
+
+
+def test_names_in_commands_that_no_file_has_are_named() -> None:
+    for each in EVERY:
+        assert each.commands
+        assert each.commands.assumed
+        told = wording.assumed_names(each.commands)
+        assert ("radio0 (`uci show wireless` shows yours)" in told) is (each.commands.tool == "uci")
+        assert ("phy0 (`iw dev` shows yours)" in told) is (each.commands.tool in ("iw", "debugfs"))
+        assert ("wlan0 (`iw dev` shows yours)" in told) is (each.commands.tool == "tc")
 
 
 def test_a_missing_scenario_is_an_error_without_traceback(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,12 +23,13 @@ from wifair.observed.origins import Mark
 from wifair.papers.runs import Runs
 from wifair.planned import bsss_of, others_of, part
 from wifair.population.place import Place, place
+from wifair.scenario.components import transport
 from wifair.scenario.scenario import Scenario
 from wifair.stats import Interval
 from wifair.study.job import Bars, Cell, no_bars
 from wifair.study.store import Store
 from wifair.study.study import Study, StudyInterrupted, run_studies
-from wifair.tuning.goals import Goal
+from wifair.tuning.goals import Goal, parsed
 from wifair.tuning.words import WORDS, calls
 
 if TYPE_CHECKING:
@@ -82,13 +84,15 @@ class Advice:
     `search` is the verdict on the settable changes, `beyond` that on the schemes that no command sets. `best` is the best change, or None;
     `best_beyond` the best of these schemes. `confirmed` is the verdict on fresh seeds, by goal, and `flows` by group of flows; `fresh` are the
     runs behind them. The mean effects in `search` are too good for the best. `place` is where the scenario lies in a population, and `tried` what the change
-    is worth in its nearest networks.
+    is worth in its nearest networks. `total` is the goodput of all TCP flows where no goal asks for it, so that a gain by the goals does not hide its price.
+    `undoubted` is the number of other values of assumptions that did not run to the end.
     """
 
     scenario: Scenario
     yardsticks: tuple[Yardstick, ...]
     changes: Mapping[str, Change]
     remarks: Sequence[str] = ()
+    total: Yardstick | None = None
     search: Verdict | None = None
     beyond: Verdict | None = None
     best: Change | None = None
@@ -106,6 +110,7 @@ class Advice:
     searched: dict[str, Mapping[str, Values]] = field(default_factory=dict)
     values: Mapping[str, Mapping[str, Values]] = field(default_factory=dict)
     doubted: list[Doubted] = field(default_factory=list)
+    undoubted: int = 0
     unvaried: Sequence[Unvaried] = ()
     place: Place | None = None
     tried: list[Tried] = field(default_factory=list)
@@ -115,6 +120,11 @@ class Advice:
     def criteria(self) -> tuple[Criterion, ...]:
         """The criteria of the goals."""
         return tuple(each.criterion for each in self.yardsticks)
+
+    @property
+    def shown(self) -> tuple[Yardstick, ...]:
+        """The goals, and the total if it is not one of them."""
+        return (*self.yardsticks, *([self.total] if self.total else []))
 
     @property
     def plan(self) -> dict[str, Any]:
@@ -151,30 +161,59 @@ class Advice:
         assert self.confirmed is not None
         return self.confirmed.standing(change.name, OWN)
 
+    def standing_by(self, change: Change, each: Yardstick) -> Standing:
+        """How it compares by one goal, or by the total."""
+        if self.total is not each:
+            assert self.confirmed is not None
+            return self.confirmed.standing(change.name, OWN, [each.criterion])
+        return rule.verdict(self.values, [each.criterion]).standing(change.name, OWN)
+
     def predicted(self, change: Change, criterion: Criterion) -> Interval:
         """The effect of a change by a criterion with an interval for chance and for what is assumed together.
 
         Each assumption moves the effect at most as far down, and as far up, as its other values do. These distances and that of the seeds' interval are
-        added as independent ones, by the root of the sum of their squares, since several assumptions may be wrong at once. Factors are added by their logarithms.
+        added as independent ones, by the root of the sum of their squares, since several assumptions may be wrong at once. Factors are added by their logarithms:
+        a replication whose value is zero moves a factor without a bound, so the interval then ends at zero or at infinity.
         """
         mine = self.effect(change, criterion)
         if mine.low is None or mine.high is None:
             return mine
-        of, back = (math.log, math.exp) if criterion.scale == "ratio" else (float, float)
+        of, back = (_log, _exp) if criterion.scale == "ratio" else (float, float)
+        center = of(mine.estimate)
         moved: dict[tuple[str, str], list[float]] = {}
         for each in self.doubted:
-            other = each.effect(change, criterion) if change.name in each.values else None
-            if other and other.n and math.isfinite(other.estimate):
-                distance = of(other.estimate) - of(mine.estimate)
-                moved.setdefault((each.doubt.family, each.doubt.why), []).append(distance)
-        below = [of(mine.low) - of(mine.estimate), *(min(0.0, *found) for found in moved.values())]
-        above = [of(mine.high) - of(mine.estimate), *(max(0.0, *found) for found in moved.values())]
-        low, high = of(mine.estimate) - math.hypot(*below), of(mine.estimate) + math.hypot(*above)
-        return Interval(mine.estimate, back(low), back(high), mine.n)
+            if change.name in each.values:
+                found = moved.setdefault((each.doubt.family, each.doubt.why), [])
+                found += _beyond(each.values, change, criterion)
+                other = each.effect(change, criterion)
+                if other.n and math.isfinite(other.estimate):
+                    found.append(of(other.estimate) - center)
+        chance = _beyond(self.values, change, criterion)
+        below = [of(mine.low) - center, *chance, *(min(0.0, *found) for found in moved.values() if found)]
+        above = [of(mine.high) - center, *chance, *(max(0.0, *found) for found in moved.values() if found)]
+        low, high = (math.hypot(*(by for by in ends if by * sign > 0)) for ends, sign in ((below, -1), (above, 1)))
+        return Interval(mine.estimate, back(center - low), back(center + high), mine.n)
 
     def effect(self, change: Change, criterion: Criterion) -> Interval:
         """What a change is worth on fresh seeds by a criterion: a difference or a factor with its 95 % interval, without a bound."""
         return criterion.effect(self.values[change.name][criterion.id], self.values[OWN][criterion.id])
+
+
+def _beyond(values: Mapping[str, Mapping[str, Values]], change: Change, criterion: Criterion) -> list[float]:
+    """How far replications with a value of zero, which has no logarithm, move a factor: without a bound."""
+    if criterion.scale != "ratio":
+        return []
+    with_it, own = (values[name][criterion.id] for name in (change.name, OWN))
+    ends = [-math.inf] if bool(np.any((with_it == 0) & (own > 0))) else []
+    return ends + ([math.inf] if bool(np.any((with_it > 0) & (own == 0))) else [])
+
+
+def _log(factor: float) -> float:
+    return math.log(factor) if factor > 0 else -math.inf
+
+
+def _exp(logarithm: float) -> float:
+    return math.exp(logarithm) if logarithm < math.log(sys.float_info.max) else math.inf
 
 
 def _shown(verdict: Verdict, change: str) -> Standing:
@@ -230,6 +269,7 @@ class Advising:
             raise InputError(
                 "goals: the scenario has nothing that advice could be judged by; allowed here: a goal, such as --want total."
             )
+        self.total = _total(plan, self.yardsticks)
         others = others_of(scenario.plan(), bss) if bss else []
         wanted = {name: yardsticks(judged_plan(self.scenario, name), ()) for name in others}
         self.others = {name: found for name, found in wanted.items() if found}
@@ -257,6 +297,7 @@ class Advising:
             self.yardsticks,
             changes,
             self.remarks,
+            self.total,
             bss=self.bss,
             others=self.others,
             unvaried=self.unvaried,
@@ -340,7 +381,7 @@ class _Run:
                 mine = advice.others_searched.setdefault(name, {}).setdefault(bss, {})
                 for key, more in values.items():
                     mine[key] = np.concatenate([mine[key], more]) if key in mine else more
-        return found(self._judged(results), advice.plan, advice.yardsticks)
+        return found(self._judged(results), advice.plan, advice.shown)
 
     def _judged(self, results: Results) -> Results:
         """The results of the BSS that is judged."""
@@ -360,7 +401,7 @@ class _Run:
         seeds = range(FIRST_FRESH, FIRST_FRESH + rule.FRESH)
         names = [OWN, *(change.name for change in chosen)]
         results = self._results("confirmation", self._cells(names, advice.scenario), seeds)
-        advice.values = found(self._judged(results), plan, advice.yardsticks)
+        advice.values = found(self._judged(results), plan, advice.shown)
         advice.others_fresh = self._of_others(results)
         advice.confirmed = rule.verdict(advice.values, advice.criteria, _judging(advice.yardsticks))
         advice.fresh = results
@@ -378,18 +419,30 @@ class _Run:
                 studies[i] = Study(self._cells([OWN, change.name], doubt.scenario), seeds)
             except InputError as error:
                 refused[i] = str(error)
+        unfinished: StudyInterrupted | None = None
         with self.bars(f"{len(studies)} other values of what is assumed") as bar:
-            results = run_studies([*studies.values()], self.threads, bar, self.store, dask=self.dask)
+            try:
+                results = run_studies([*studies.values()], self.threads, bar, self.store, dask=self.dask)
+            except StudyInterrupted as interruption:
+                unfinished, results = interruption, interruption.results
         shown = dict(zip(studies, results, strict=True))
         for i, doubt in enumerate(doubts):
             if i in refused:
                 self.advice.doubted.append(Doubted(doubt, None, refused[i]))
-                continue
-            self.advice.runs += 2 * DOUBT_SEEDS
-            plan = judged_plan(doubt.scenario, self.advice.bss)
-            values = found(self._judged(shown[i]), plan, self.advice.yardsticks)
-            found_then = rule.verdict(values, self.advice.criteria, _judging(self.advice.yardsticks))
-            self.advice.doubted.append(Doubted(doubt, found_then, values=values, results=shown[i]))
+            elif shown[i].missing:
+                self.advice.undoubted += 1
+            else:
+                self.advice.doubted.append(self._doubted(doubt, shown[i]))
+        self.advice.runs += sum(2 * DOUBT_SEEDS - each.missing for each in results)
+        if unfinished:
+            raise unfinished
+
+    def _doubted(self, doubt: Doubt, results: Results) -> Doubted:
+        """What the runs with another value of an assumption show."""
+        advice = self.advice
+        values = found(self._judged(results), judged_plan(doubt.scenario, advice.bss), advice.shown)
+        verdict = rule.verdict(values, advice.criteria, _judging(advice.yardsticks))
+        return Doubted(doubt, verdict, values=values, results=results)
 
     def _try(self, name: str, change: Change) -> None:
         """The change in a network of the population, by the goals that can be measured there."""
@@ -414,6 +467,14 @@ def _judging(among: Sequence[Yardstick]) -> Callable[[str, Values], Values]:
     """The values by which each criterion decides."""
     by_key = {each.criterion.id: each for each in among}
     return lambda key, values: by_key[key].judged(values)
+
+
+def _total(plan: Mapping[str, Any], among: Sequence[Yardstick]) -> Yardstick | None:
+    """The goodput of all TCP flows; None if it is one of the goals, or if there are no such flows."""
+    [total] = yardsticks(plan, parsed("total"))
+    is_there = any(each.criterion.id in ("total", total.criterion.id) for each in among)
+    has_tcp = any(transport(flow["application"]["name"]) == "tcp" for flow in plan["flows"])
+    return total if has_tcp and not is_there else None
 
 
 def judged_plan(scenario: Scenario, bss: str) -> dict[str, Any]:

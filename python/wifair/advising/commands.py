@@ -22,6 +22,13 @@ DEVICE, PHY, RADIO = "wlan0", "phy0", "radio0"
 HOSTAPD = "/etc/hostapd/hostapd.conf"
 WIRELESS, SAVED = "/etc/config/wireless", "/root/wireless.before"
 AQL = f"/sys/kernel/debug/ieee80211/{PHY}/aql_txq_limit"
+# Names that a scenario does not have, each with the command that shows the right one.
+ASSUMED = {
+    DEVICE: "iw dev",
+    PHY: "iw dev",
+    RADIO: "uci show wireless",
+    HOSTAPD: "ps ax | grep hostapd",
+}
 # The categories by their number in the kernel: voice, video, best effort, background.
 CATEGORIES = range(4)
 
@@ -34,6 +41,12 @@ class Commands:
     do: tuple[str, ...]
     undo: tuple[str, ...]
     lasting: bool = False
+
+    @property
+    def assumed(self) -> dict[str, str]:
+        """The names in these commands that no scenario has, each with the command that shows the right one."""
+        words = " ".join((*self.do, *self.undo))
+        return {name: how for name, how in ASSUMED.items() if name in words}
 
 
 def qdisc(tx_queue: Mapping[str, Any]) -> str | None:

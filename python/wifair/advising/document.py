@@ -8,7 +8,9 @@ from wifair.advising import wording
 from wifair.advising.advice import NEAREST, OWN, Advice
 from wifair.advising.changes import Change
 from wifair.advising.predicted import predicted
+from wifair.advising.yardsticks import Yardstick
 from wifair.population.properties import PROPERTIES
+from wifair.stats import t_interval
 
 
 def document(advice: Advice) -> dict[str, Any]:
@@ -26,6 +28,7 @@ def document(advice: Advice) -> dict[str, Any]:
         "assumptions": _assumptions(advice),
         "population": _population(advice),
         "prediction": prediction.document() if prediction else None,
+        "assumptions_not_finished": advice.undoubted,
         "not_varied": [{"key": each.family, "why": each.why} for each in advice.unvaried],
         "remarks": list(advice.remarks),
         "replications": advice.runs,
@@ -36,29 +39,21 @@ def _commands(change: Change) -> dict[str, Any] | None:
     told = change.commands
     if told is None:
         return None
-    return {"tool": told.tool, "set": list(told.do), "undo": list(told.undo), "lasting": told.lasting}
+    return {
+        "tool": told.tool,
+        "set": list(told.do),
+        "undo": list(told.undo),
+        "lasting": told.lasting,
+        "assumes": told.assumed,
+    }
 
 
 def _confirmed(advice: Advice, change: Change) -> dict[str, Any]:
-    effects = []
-    for each in advice.yardsticks:
-        found = advice.effect(change, each.criterion)
-        effects.append(
-            {
-                "goal": each.title,
-                "scale": each.criterion.scale,
-                "effect": found.estimate,
-                "ci_low": found.low,
-                "ci_high": found.high,
-                "assumed_low": advice.predicted(change, each.criterion).low,
-                "assumed_high": advice.predicted(change, each.criterion).high,
-                "runs": found.n,
-            }
-        )
     return {
         "change": change.name,
         "standing": advice.standing(change).value,
-        "effects": effects,
+        "effects": [_effect(advice, change, each) for each in advice.yardsticks],
+        "total": _effect(advice, change, advice.total) if advice.total else None,
         "bounds": wording.bounds(advice, change.name),
         "gain": wording.winners(advice, change),
         "lose": wording.losers(advice, change),
@@ -68,6 +63,27 @@ def _confirmed(advice: Advice, change: Change) -> dict[str, Any]:
             else {}
         ),
         "commands": _commands(change),
+    }
+
+
+def _effect(advice: Advice, change: Change, each: Yardstick) -> dict[str, Any]:
+    """What a change does by a goal, or to the total. The means are those without a bound."""
+    criterion = each.criterion
+    found, assumed = advice.effect(change, criterion), advice.predicted(change, criterion)
+    before, after = (t_interval(advice.values[name][criterion.id]).estimate for name in (OWN, change.name))
+    return {
+        "goal": each.title,
+        "unit": criterion.unit,
+        "before": before,
+        "after": after,
+        "standing": advice.standing_by(change, each).value,
+        "scale": criterion.scale,
+        "effect": found.estimate,
+        "ci_low": found.low,
+        "ci_high": found.high,
+        "assumed_low": assumed.low,
+        "assumed_high": assumed.high,
+        "runs": found.n,
     }
 
 

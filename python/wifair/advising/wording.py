@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from wifair.advising.advice import NEAREST, OWN, Advice, Doubted
 from wifair.advising.changes import Change
+from wifair.advising.commands import Commands
+from wifair.advising.yardsticks import Yardstick
 from wifair.everything.criteria import Criterion, number
 from wifair.everything.side_effects import sentences
 from wifair.everything.verdict import Standing
@@ -24,6 +26,12 @@ STANDINGS = {
 }
 # BSSs that a cell of the table of changes names.
 NAMED = 2
+# How a unit is written after a number, if it is too long.
+UNITS_IN_SHORT = {
+    "Jain's index of goodput": "index",
+    "Jain's index of the two mean goodputs": "index",
+    "Jain's index of the stations' airtime": "index",
+}
 NOT_TRIED_AT_ONE = (
     "Not tried: EDCA parameters, an RTS threshold, and limits of A-MPDUs and A-MSDUs, since in the model these keys hold for all BSSs; other widths of "
     "the channel; queues in the hardware, which a field does not have."
@@ -37,6 +45,12 @@ NOT_TRIED = (
 def not_tried(advice: Advice) -> str:
     """What was not tried, and why."""
     return NOT_TRIED_AT_ONE if advice.bss else NOT_TRIED
+
+
+def assumed_names(commands: Commands) -> str:
+    """Which names in the commands are assumed, and which commands show the right ones."""
+    told = ", ".join(f"{name} (`{how}` shows yours)" for name, how in commands.assumed.items())
+    return f"The commands assume these names: {told}."
 
 
 def of_others(advice: Advice, change: Change) -> list[str]:
@@ -63,7 +77,7 @@ def others_in_short(advice: Advice, change: Change) -> str:
 
 
 def headline(advice: Advice) -> str:
-    """The advice in one sentence, and what becomes of the other BSSs if there are any."""
+    """The advice in one sentence, what becomes of the total, and of the other BSSs if there are any."""
     told = _headline(advice)
     best = advice.best
     if best is None or advice.confirmed is None or not advice.others or not is_advised(advice):
@@ -90,16 +104,39 @@ def _headline(advice: Advice) -> str:
         costs = (
             f" {lose} {'groups' if lose > 1 else 'group'} of flows {'lose' if lose > 1 else 'loses'}." if lose else ""
         )
-        return f"Set {best.name}: {effects(advice, best, better=True)}.{costs}"
+        return f"Set {best.name}: {effects(advice, best, better=True)}.{of_total(advice, best)}{costs}"
     if standing is Standing.TRADE:
         return (
             f"Leave it as it is, unless one thing counts most: no change is better by something and worse by nothing. The best compromise is "
-            f"{best.name}: {effects(advice, best, better=True)}; it costs {effects(advice, best, better=False)}."
+            f"{best.name}: {effects(advice, best, better=True)}; it costs {effects(advice, best, better=False)}.{of_total(advice, best)}"
         )
     return (
         f"Leave it as it is. {best.name} led the search, but on fresh seeds the difference is {STANDINGS[standing]}: "
-        f"{effects(advice, best)}."
+        f"{effects(advice, best)}.{of_total(advice, best)}"
     )
+
+
+def of_total(advice: Advice, change: Change) -> str:
+    """What a change does to the goodput of all TCP flows on fresh seeds, whatever the goals are; empty if it is one of them, or has no value."""
+    if advice.total is None or not advice.effect(change, advice.total.criterion).n:
+        return ""
+    standing = advice.standing_by(change, advice.total)
+    told = {Standing.BETTER: "rises", Standing.WORSE: "falls", Standing.EQUAL: "stays"}.get(standing)
+    effect_told = effect(advice, change, advice.total.criterion)
+    if told is None:
+        return f" Total goodput: {effect_told}, {STANDINGS[standing]}."
+    return f" Total goodput {told}: {effect_told}."
+
+
+def others_by_goal(advice: Advice, change: Change) -> list[str]:
+    """The goals by which a change is not shown to be better on fresh seeds, each with what it does there, without those that `bounds` has."""
+    told = []
+    for each in advice.yardsticks:
+        standing = advice.standing_by(change, each)
+        is_bound = each.goal is not None and each.goal.bound is not None
+        if standing is Standing.WORSE or (standing is not Standing.BETTER and not is_bound):
+            told.append(f"{each.title}: {effect(advice, change, each.criterion)}, {STANDINGS[standing]}")
+    return told
 
 
 def beyond(advice: Advice) -> list[str]:
@@ -113,8 +150,8 @@ def beyond(advice: Advice) -> list[str]:
         return []
     costs = effects(advice, other, better=False)
     told = [
-        f"The scheme {other.name} ({other.about}): {effects(advice, other, better=True)}{f'; it costs {costs}' if costs else ''}. "
-        "It needs another driver or kernel."
+        f"The scheme {other.name} ({other.about}): {effects(advice, other, better=True)}{f'; it costs {costs}' if costs else ''}."
+        f"{of_total(advice, other)} It needs another driver or kernel."
     ]
     if advice.best is not None:
         told.append(f"Against {advice.best.name} it is {STANDINGS[than]}.")
@@ -135,9 +172,25 @@ def effects(advice: Advice, change: Change, better: bool | None = None) -> str:
 
 def effect(advice: Advice, change: Change, criterion: Criterion) -> str:
     """From which to which mean, and the difference or factor with its interval."""
-    before, after = (t_interval(advice.values[name][criterion.id]).short() for name in (OWN, change.name))
+    return _from_to(criterion, advice.values[OWN][criterion.id], advice.values[change.name][criterion.id])
+
+
+def _from_to(criterion: Criterion, before: Values, after: Values) -> str:
+    means = " → ".join(t_interval(each).short() for each in (before, after))
+    return f"{means}{_unit(criterion)} ({criterion.effect_text(criterion.effect(after, before))})"
+
+
+def _unit(criterion: Criterion) -> str:
+    """The unit after a number: what comes before a comma, and nothing for a range of ratings."""
     unit = criterion.unit.partition(",")[0].removesuffix(" of payload")
-    return f"{before} → {after}{f' {unit}' if unit and len(unit) < 8 else ''} ({criterion.effect_text(advice.effect(change, criterion))})"
+    return f" {UNITS_IN_SHORT.get(unit, unit)}" if unit and not unit[0].isdigit() else ""
+
+
+def heading(each: Yardstick) -> str:
+    """A goal with its unit, as the head of a column. A bound has the unit already."""
+    is_bound = each.goal is not None and each.goal.bound is not None
+    unit = "" if is_bound else _unit(each.criterion).strip()
+    return f"{each.title}, {unit}" if unit else each.title
 
 
 def bounds(advice: Advice, name: str) -> list[str]:
@@ -152,7 +205,7 @@ def bounds(advice: Advice, name: str) -> list[str]:
         sign, bound = each.goal.sign, each.goal.bound
         worst, best = sorted((sign * mean.low, sign * mean.high))
         state = "met" if worst >= sign * bound else "not met" if best < sign * bound else "open"
-        told.append(f"{each.title}, {name}: {state} ({mean.short()})")
+        told.append(f"{each.title}, {name}: {state} ({mean.short()}{_unit(each.criterion)})")
     return told
 
 
@@ -172,7 +225,7 @@ def _flows(advice: Advice, change: Change, wanted: Standing) -> list[str]:
         return []
     i, j = flows.contenders.index(change.name), flows.contenders.index(OWN)
     return [
-        f"{each.title}, {each.unit}: {each.effect_text(each.effect(flows.values[each.id][i], flows.values[each.id][j]))}"
+        f"{each.title} {_from_to(each, flows.values[each.id][j], flows.values[each.id][i])}"
         for each in flows.criteria
         if flows.standing(change.name, OWN, [each]) is wanted
     ]
@@ -186,21 +239,41 @@ def doubted(advice: Advice) -> list[str]:
     wanted = advice.standing(change)
     if wanted not in (Standing.BETTER, Standing.TRADE):
         return []
-    if not advice.doubted and not advice.unvaried:
+    if not advice.doubted and not advice.unvaried and not advice.undoubted:
         return ["The file marks no value as assumed or unknown, so none was varied."]
     holds = [each for each in advice.doubted if each.verdict and each.verdict.standing(change.name, OWN) is wanted]
     told = []
     if advice.doubted:
         count = f"{len(holds)} of {len(advice.doubted)} other values of what is assumed"
-        told.append(f"With {count}, {change.name} is still {STANDINGS[wanted]}.")
+        left = f" ({advice.undoubted} more did not run to the end)" if advice.undoubted else ""
+        told.append(f"With {count}{left}, {change.name} is still {STANDINGS[wanted]}.")
+    elif advice.undoubted:
+        told.append(f"None of {advice.undoubted} other values of what is assumed ran to the end.")
     if any(each.verdict for each in advice.doubted):
-        intervals = (f"{each.title} {each.effect_text(advice.predicted(change, each))}" for each in advice.criteria)
-        told.append(f"By chance and all of these assumptions together: {'; '.join(intervals)}.")
+        intervals = (f"{each.title} {_predicted(advice, change, each.criterion)}" for each in advice.shown)
+        told.append(
+            f"By chance and all of these assumptions together, from the means as it is: {'; '.join(intervals)}."
+        )
     told += [sentence(each, change) for each in advice.doubted if each not in holds]
     if advice.unvaried:
         listed = dict.fromkeys(f"{each.family} ({each.why})" for each in advice.unvaried)
         told.append(f"Not varied: {'; '.join(listed)}.")
     return told
+
+
+def _predicted(advice: Advice, change: Change, criterion: Criterion) -> str:
+    """From which mean to where the change leads, with the predicted interval, and the difference or factor."""
+    before, found = t_interval(advice.values[OWN][criterion.id]).estimate, advice.predicted(change, criterion)
+    text = criterion.effect_text(found)
+    if found.low is None or found.high is None:
+        return text
+
+    def after(by: float) -> float:
+        moved = before * by if criterion.scale == "ratio" else before + by
+        return min(moved, 1.0) if criterion.kind == "fairness" else moved
+
+    low, high = (number(after(end)) for end in (found.low, found.high))
+    return f"{number(before)} → {number(after(found.estimate))} [{low}, {high}]{_unit(criterion)} ({text})"
 
 
 def placed(advice: Advice) -> list[str]:
@@ -266,14 +339,37 @@ def ranking(advice: Advice) -> list[Change]:
 
 
 def searched(advice: Advice, change: Change) -> tuple[str, int, Sequence[str]]:
-    """A row of the ranking: what the search says, with how many seeds, and the effect by goal. The effects of the best are too good."""
+    """A row of the ranking: what the search says, with how many seeds, and the effect by goal and on the total. The effects of the best are too good."""
+    state, seeds = _standing_and_seeds(advice, change)
+    told = []
+    for each in advice.shown:
+        mine, own = _searched_values(advice, change, each.criterion)
+        means = " → ".join(number(t_interval(values).estimate) for values in (own, mine))
+        told.append(f"{means} ({each.criterion.effect_text(each.criterion.effect(mine, own))})")
+    return state, seeds, told
+
+
+def searched_in_short(advice: Advice, change: Change) -> tuple[str, int, Sequence[str]]:
+    """The same for a narrow table below a row with the values as it is: the mean and the effect."""
+    state, seeds = _standing_and_seeds(advice, change)
+    told = []
+    for each in advice.shown:
+        mine, own = _searched_values(advice, change, each.criterion)
+        by = each.criterion.effect_text(each.criterion.effect(mine, own), interval=False)
+        told.append(f"{number(t_interval(mine).estimate)} ({by})")
+    return state, seeds, told
+
+
+def searched_as_it_is(advice: Advice) -> tuple[int, Sequence[str]]:
+    """The number of seeds of the scenario as it is, and its mean by goal and of the total, on the seeds of the search."""
+    values = [advice.searched[OWN][each.criterion.id] for each in advice.shown]
+    return len(values[0]), [number(t_interval(each).estimate) for each in values]
+
+
+def _standing_and_seeds(advice: Advice, change: Change) -> tuple[str, int]:
     verdict = advice.search
     assert verdict is not None
-    told = [
-        each.criterion.effect_text(each.criterion.effect(*_searched_values(advice, change, each.criterion)))
-        for each in advice.yardsticks
-    ]
-    return STANDINGS[verdict.standing(change.name, OWN)], verdict.replications(change.name), told
+    return STANDINGS[verdict.standing(change.name, OWN)], verdict.replications(change.name)
 
 
 def _searched_values(advice: Advice, change: Change, criterion: Criterion) -> tuple[Values, Values]:

@@ -157,7 +157,7 @@ def print_advice(advice: Advice, title: str, verbose: bool) -> None:
     for told in wording.bounds(advice, OWN) if advice.searched else []:
         print_text(told, indent="  ", first="- ")
     if best and advice.confirmed and wording.is_advised(advice):
-        for told in wording.bounds(advice, best.name):
+        for told in (*wording.bounds(advice, best.name), *wording.others_by_goal(advice, best)):
             print_text(told, indent="  ", first="- ")
         _print_flows(advice, best, verbose)
         for told in wording.of_others(advice, best):
@@ -193,30 +193,35 @@ def _print_flows(advice: Advice, best: Change, verbose: bool) -> None:
 
 
 def _print_commands(best: Change) -> None:
-    from wifair.cli.output import print_lines
+    from wifair.advising import wording
+    from wifair.cli.output import print_lines, print_text
 
     if best.commands is None:
         return
     lasting = "" if best.commands.lasting else " (until the next restart)"
     print_lines(["", f"Set it{lasting}:", *(f"    {line}" for line in best.commands.do)])
-    print_lines(["Undo it:", *(f"    {line}" for line in best.commands.undo), ""])
+    print_lines(["Undo it:", *(f"    {line}" for line in best.commands.undo)])
+    print_text(wording.assumed_names(best.commands))
+    print_lines([""])
 
 
 def _print_ranking(advice: Advice, verbose: bool) -> None:
-    from wifair.advising import wording
+    from wifair.advising import OWN, wording
     from wifair.cli.output import print_table
     from wifair.cli.tables import columns
 
     changes = wording.ranking(advice)
     if not changes:
         return
-    rows = []
-    for change in changes if verbose else changes[:SHOWN]:
-        state, seeds, effects = wording.searched(advice, change)
+    count, own = wording.searched_as_it_is(advice)
+    rows = [(OWN, "", f"{count}", *own, *([""] if advice.bss else []))]
+    listed = changes if verbose else changes[:SHOWN]
+    for change in listed:
+        state, seeds, effects = wording.searched_in_short(advice, change)
         others = [wording.others_in_short(advice, change)] if advice.bss else []
         rows.append((change.name, state, f"{seeds}", *effects, *others))
-    rest = f"; {len(changes) - len(rows)} more with --verbose" if len(changes) > len(rows) else ""
-    headings = ("change", "search says", "seeds", *(each.title for each in advice.yardsticks))
+    rest = f"; {len(changes) - len(listed)} more with --verbose" if len(changes) > len(listed) else ""
+    headings = ("change", "search says", "seeds", *map(wording.heading, advice.shown))
     headings += ("the others",) if advice.bss else ()
     about = "Changes by the seeds of the search, the best first. Effects of the best are too good here, since these seeds chose it"
     print_table(f"{about}{rest}", columns(headings, rows, left=2, prose=(0, len(headings) - 1) if advice.bss else (0,)))

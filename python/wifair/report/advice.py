@@ -34,6 +34,7 @@ def of_advice(advice: Advice, title: str, arguments: Sequence[str]) -> Report:
                 [
                     Code("\n".join(best.commands.do), f"Set {best.name} ({kind}):"),
                     Code("\n".join(best.commands.undo), "Undo it:"),
+                    Findings([wording.assumed_names(best.commands)]),
                 ],
             )
         )
@@ -63,6 +64,7 @@ def _short(advice: Advice) -> list[Part]:
     shown = best or advice.best_beyond
     if best and advice.confirmed and wording.is_advised(advice):
         told += wording.bounds(advice, best.name)
+        told += wording.others_by_goal(advice, best)
         lose = wording.losers(advice, best)
         told.append(f"Flows that lose: {'; '.join(lose) or 'none'}.")
         told += wording.of_others(advice, best)
@@ -77,7 +79,7 @@ def _figure(advice: Advice) -> Chart:
     """Each goal on fresh seeds, before and after, with a dot per replication."""
     names = list(advice.values)
     panels = []
-    for each in advice.yardsticks:
+    for each in advice.shown:
         key = each.criterion.id
         means = [(name, _mean(advice.values[name][key])) for name in names]
         runs = [
@@ -91,8 +93,8 @@ def _figure(advice: Advice) -> Chart:
                 [(name, found) for name, found in means if found.n], runs, title=each.title, x_title=each.criterion.unit
             )
         )
-    rows = [[name, *(_mean(advice.values[name][each.criterion.id]) for each in advice.yardsticks)] for name in names]
-    table = Table.of(("scenario", *(each.title for each in advice.yardsticks)), rows)
+    rows = [[name, *(_mean(advice.values[name][each.criterion.id]) for each in advice.shown)] for name in names]
+    table = Table.of(("scenario", *map(wording.heading, advice.shown)), rows)
     return Chart(panels, "Means on fresh seeds with 95 % intervals; a dot per replication.", table)
 
 
@@ -128,7 +130,7 @@ def _assumed(advice: Advice, change: Change) -> list[Part]:
     rows = []
     for each in advice.doubted:
         effects = []
-        for yardstick in advice.yardsticks:
+        for yardstick in advice.shown:
             criterion = yardstick.criterion
             if each.verdict is None:
                 effects.append("–")
@@ -140,7 +142,7 @@ def _assumed(advice: Advice, change: Change) -> list[Part]:
         rows.append([f"`{each.doubt.family}`", each.doubt.why, each.doubt.other, Cell(said, badge=badge), *effects])
     parts: list[Part] = [Findings(wording.doubted(advice)[:2])]
     if rows:
-        headings = ("key", "why", "other value", "the rule says", *(each.title for each in advice.yardsticks))
+        headings = ("key", "why", "other value", "the rule says", *(each.title for each in advice.shown))
         parts.append(Table.of(headings, rows, f"The effect of {change.name} with another value of each assumption."))
     return parts
 
@@ -157,7 +159,7 @@ def _ranking(advice: Advice) -> Table:
         "what it does",
         "search says",
         "seeds",
-        *(each.title for each in advice.yardsticks),
+        *map(wording.heading, advice.shown),
         *(["the others"] if advice.bss else []),
         "commands",
     )
