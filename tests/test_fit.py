@@ -15,7 +15,7 @@ from wifair import Scenario
 from wifair.errors import InputError
 from wifair.fitting import Fitting, FittingInterrupted, measurement
 from wifair.fitting.estimates import estimates
-from wifair.fitting.held_out import judged, split
+from wifair.fitting.held_out import split
 from wifair.fitting.objective import Objective
 from wifair.fitting.search import ALL, Parameter, Point, Search, Searched, key
 from wifair.fitting.wording import so_far
@@ -24,6 +24,7 @@ from wifair.observed.as_ap import write
 from wifair.observed.origins import Mark, marks, replaced
 from wifair.observed.shown import Quantity
 from wifair.observed.written import text
+from wifair.prediction.as_it_is import judged
 from wifair.prediction.measurement import Measured, Measurement, short_runs
 from wifair.stats import Values
 from wifair.study.study import Study

@@ -3,16 +3,41 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wifair.cli.options import Bss, Formats, Json, ScenarioFile, Seeds, Set, Store, Threads, Verbose, formats
+from wifair.cli.options import Bss, Formats, Json, ScenarioFile, Set, Store, Threads, Verbose, formats
 
 if TYPE_CHECKING:
     from wifair.analysis.explain import Sentence
+    from wifair.prediction.as_it_is import AsItIs
+    from wifair.results.results import Results
 
 EXAMPLE = "Example: wifair explain cafe --seeds 3 --figure why.png"
+
+# Replications by default, without a measurement and with one, whose comparison needs their variance.
+SEEDS, SEEDS_MEASURED = 3, 12
+# Stations next to a measurement without --verbose.
+SHOWN = 8
+
+Seeds = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help=f"Number of replications, with seeds 1, 2, …; {SEEDS} by default, {SEEDS_MEASURED} with --measured. A single replication has no interval.",
+        show_default=False,
+    ),
+]
+Measured = Annotated[
+    list[Path],
+    typer.Option(
+        "--measured",
+        metavar="MEASURED",
+        help="Show what was measured next to the runs: files that `wifair import` reads (repeat the option), a folder with such files, or a folder with such folders.",
+        show_default=False,
+    ),
+]
 
 Scheme = Annotated[
     str | None,
@@ -28,7 +53,8 @@ Figure = Annotated[
 def explain(
     scenario: ScenarioFile,
     scheme: Scheme = None,
-    seeds: Seeds = 3,
+    measured: Measured = [],  # noqa: B006 -- typer copies the default
+    seeds: Seeds = None,
     threads: Threads = None,
     store: Store = None,
     figure: Figure = None,
@@ -38,17 +64,17 @@ def explain(
     set: Set = [],  # noqa: B006 -- the option's name; typer copies the default
     bss: Bss = "",
 ) -> None:
-    """Explain why each flow got its goodput, from counters.
+    """Explain what limits a network, and why each flow got its goodput, from counters.
 
     Losses by reason, airtime, the states of TCP senders and what limited them; all are means over the runs. Of several BSSs, the flows are those of
     the first, or of --bss.
     """
     from wifair.analysis import explain as why
-    from wifair.analysis import explain_groups, warmup
-    from wifair.cli.output import print_json, print_lines, print_table, print_text, progress, say, say_of
-    from wifair.cli.printed import print_run
-    from wifair.cli.printed_bsss import of_shown, say_shown
-    from wifair.cli.tables import columns
+    from wifair.analysis import warmup
+    from wifair.cli.output import print_json, progress, say, say_of
+    from wifair.planned import refuse_several
+    from wifair.prediction.as_it_is import as_it_is
+    from wifair.prediction.measurement import together
     from wifair.results.results import writable_folder
     from wifair.scenario.overrides import parse_assignments
     from wifair.scenario.scenario import Scenario
@@ -61,33 +87,94 @@ def explain(
         loaded = loaded.override({loaded.scheme_key(bss): scheme})
     if figure:
         writable_folder(warmup.figure_paths(figure, endings)[0].parent)
-    folder = opened(store)
+    if measured:
+        refuse_several(loaded.plan(), "--measured")
+    shown_by_ap = together(measured, progress) if measured else None
+    folder, count = opened(store), seeds or (SEEDS_MEASURED if measured else SEEDS)
     with progress("simulating") as report:
-        results = why.results_of(loaded, seeds, threads, report, folder)
-    judged, shown = results.of_bss(bss) if bss else results, of_shown(results, bss, verbose)
+        results = why.results_of(loaded, count, threads, report, folder)
+    judged = results.of_bss(bss) if bss else results
     drawn = [why.draw(judged, path) for path in warmup.figure_paths(figure, endings)] if figure else []
-    found = explain_groups.groups(judged)
-    leading, sentences = explain_groups.lead(judged, found), why.explain(judged) if json or verbose else []
+    title, found = loaded.title or scenario.stem, as_it_is(judged, shown_by_ap) if shown_by_ap else None
     if json:
-        told = {"title": loaded.title or scenario.stem, "lead": [sentence.to_dict() for sentence in leading]}
-        told |= {"groups": [explain_groups.to_dict(group) for group in found]}
-        print_json(told | {"sentences": [sentence.to_dict() for sentence in sentences]})
+        print_json(document(judged, found, title))
     else:
-        print_run(results, loaded.title or scenario.stem)
-        for sentence in leading:
-            print_text(sentence.text, indent="  ", first="- ")
-        print_lines([""])
-        table = columns(explain_groups.HEADINGS, explain_groups.rows(explain_groups.groups(shown)))
-        print_table(explain_groups.NOTE, table)
-        print_flows(sentences)
-        say_shown(results, shown, bss)
-        if not verbose:
-            print_text("--verbose explains every flow.")
-        for warning in judged.warnings():
-            say(f"warning: {warning}")
+        print_explanation(results, judged, found, title, bss, verbose)
     for path in drawn:
         say(f"drawn in {path}")
     say_of(folder)
+
+
+def document(judged: Results, measured: AsItIs | None, title: str) -> dict[str, Any]:
+    """The explanation as the content of a JSON document."""
+    from wifair.analysis import explain as why
+    from wifair.analysis import explain_groups
+    from wifair.analysis.conclusion import conclusion
+    from wifair.prediction import as_it_is_wording
+
+    groups = explain_groups.groups(judged)
+    return {
+        "title": title,
+        "conclusion": conclusion(judged).to_dict(),
+        "measured": as_it_is_wording.document(measured) if measured else None,
+        "lead": [sentence.to_dict() for sentence in explain_groups.lead(judged, groups)],
+        "groups": [explain_groups.to_dict(group) for group in groups],
+        "sentences": [sentence.to_dict() for sentence in why.explain(judged)],
+    }
+
+
+def print_explanation(
+    results: Results, judged: Results, measured: AsItIs | None, title: str, bss: str, verbose: bool
+) -> None:
+    """Prints the conclusion, what was measured, the groups, and with `verbose` every flow."""
+    from wifair.analysis import explain as why
+    from wifair.analysis import explain_groups
+    from wifair.analysis.conclusion import conclusion
+    from wifair.cli.output import print_lines, print_table, print_text, say
+    from wifair.cli.printed import print_run
+    from wifair.cli.printed_bsss import of_shown, say_shown
+    from wifair.cli.tables import columns
+
+    print_text(conclusion(judged).text)
+    if measured:
+        print_lines([""])
+        print_measured(measured, verbose)
+    print_run(results, title)
+    for sentence in explain_groups.lead(judged, explain_groups.groups(judged)):
+        print_text(sentence.text, indent="  ", first="- ")
+    print_lines([""])
+    shown = of_shown(results, bss, verbose)
+    print_table(
+        explain_groups.NOTE, columns(explain_groups.HEADINGS, explain_groups.rows(explain_groups.groups(shown)))
+    )
+    if verbose:
+        print_flows(why.explain(judged))
+    say_shown(results, shown, bss)
+    if not verbose:
+        print_text("--verbose explains every flow.")
+    for warning in judged.warnings():
+        say(f"warning: {warning}")
+
+
+def print_measured(found: AsItIs, verbose: bool) -> None:
+    """Prints whether runs show what was measured, and both next to each other."""
+    from wifair.cli.output import print_lines, print_table, print_text
+    from wifair.cli.tables import columns
+    from wifair.prediction import as_it_is_wording as wording
+
+    print_text(f"{wording.headline(found).rstrip('.')}.")
+    for told in wording.remarks(found):
+        print_text(f"{told}.", indent="  ", first="- ")
+    print_lines([""])
+    if rows := wording.of_cell(found):
+        print_table("Measured, and in the runs", columns(wording.CELL_HEADINGS, rows, prose=(4,)))
+    stations = wording.of_stations(found)
+    shown = stations if verbose else stations[:SHOWN]
+    rest = f"; {len(stations) - len(shown)} more with --verbose" if len(stations) > len(shown) else ""
+    headings = wording.station_headings(found)
+    if shown:
+        about = "Stations, measured / in the runs, the most missed first; * differs by more than chance and by more than matters"
+        print_table(f"{about}{rest}", columns(headings, shown))
 
 
 def print_flows(sentences: list[Sentence]) -> None:

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from wifair.advising.doubts import Freedom, Unvaried, freedoms
 from wifair.errors import InputError, Interrupted
 from wifair.fitting.estimates import Alike, Estimate, estimates
-from wifair.fitting.held_out import Judged, Split, judged, split
+from wifair.fitting.held_out import Split, split
 from wifair.fitting.objective import Objective, Runs
 from wifair.fitting.search import ALL, BATCH, FINALISTS, FIRST, Parameter, Point, Search, Searched, key
 from wifair.observed.origins import Mark
 from wifair.observed.shown import network, of_runs, with_cell
+from wifair.prediction.as_it_is import Judged, judged
 from wifair.prediction.measurement import Measurement, measurement, named, short_runs
 from wifair.scenario.scenario import Scenario
 from wifair.study.job import Bars, Cell, no_bars

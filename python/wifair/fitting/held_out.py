@@ -9,14 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from wifair.errors import InputError
-from wifair.fitting.objective import Runs
 from wifair.observed.shown import Quantity
-from wifair.prediction.comparison import SCALES
+from wifair.prediction.as_it_is import used
 from wifair.prediction.measurement import Measured, Measurement, with_sums
-from wifair.stats import LEVEL, prediction_half_width
 
 LEAST_TIMES, LEAST_STATIONS, EVERY = 3, 3, 3
 KINDS = ("airtime", "others")
@@ -38,9 +34,9 @@ def split(measurement: Measurement, names: Mapping[str, str], flows: frozenset[t
     if times >= LEAST_TIMES:
         first = times - times // LEAST_TIMES
         parts = [Measurement(measurement.name, some) for some in (measurement.times[:first], measurement.times[first:])]
-        fitted, held = (_used(part.quantities(names), flows) for part in parts)
+        fitted, held = (used(part.quantities(names), flows) for part in parts)
         return Split(with_sums(fitted, set(flows)), held, f"the last {times - first} of {times} measurements", flows)
-    every = _used(measurement.quantities(names), flows)
+    every = used(measurement.quantities(names), flows)
     stations = sorted({what.station for what in every if what.station}, key=list(names.values()).index)
     if len(stations) >= LEAST_STATIONS:
         out = stations[EVERY - 1 :: EVERY]
@@ -57,42 +53,3 @@ def split(measurement: Measurement, names: Mapping[str, str], flows: frozenset[t
         )
     rest = frozenset(flow for flow in flows if Quantity("goodput", *flow) in fitted)
     return Split(with_sums(fitted, set(rest)), held, about, rest)
-
-
-def _used(measured: Mapping[Quantity, Measured], flows: frozenset[tuple[str, str]]) -> dict[Quantity, Measured]:
-    stations = {station for station, _ in flows}
-    return {
-        what: each
-        for what, each in measured.items()
-        if (not what.station or what.station in stations)
-        and (what.kind != "goodput" or (what.station, what.direction) in flows)
-    }
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A quantity with the measured value, the mean of the runs, and by how much they may differ, on its scale."""
-
-    quantity: Quantity
-    measured: float
-    fitted: float
-    missed: float
-
-    @property
-    def is_within(self) -> bool:
-        """Whether the runs show what was measured."""
-        return self.missed <= 1
-
-
-def judged(held: Mapping[Quantity, Measured], runs: Runs, duration_s: float) -> list[Judged]:
-    """Each quantity: within if it differs by less than matters, or by no more than chance at 95 % for all together (Bonferroni)."""
-    there = [what for what in held if what in runs and np.isfinite(runs[what]).sum() > 1]
-    level = 1 - (1 - LEVEL) / max(len(there), 1)
-    found = []
-    for what in there:
-        scale, each = SCALES[what.kind], held[what]
-        values = scale.of(runs[what])
-        chance = prediction_half_width(values, (each.elapsed_s or duration_s) / duration_s, level)
-        gap = abs(float(scale.of(each.values).mean()) - float(np.nanmean(values)))
-        found.append(Judged(what, each.mean, float(np.nanmean(runs[what])), gap / max(chance, scale.margin)))
-    return sorted(found, key=lambda each: -each.missed)

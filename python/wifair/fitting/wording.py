@@ -9,7 +9,7 @@ from typing import Any
 from wifair.everything.criteria import number
 from wifair.fitting.estimates import Alike, Estimate
 from wifair.fitting.fitting import Fitted
-from wifair.fitting.held_out import Judged
+from wifair.prediction.as_it_is import Judged
 
 HEADINGS = ("what may vary", "value", "fits as well", "excluded", "why it may vary")
 QUANTITIES = ("quantity", "measured", "fitted", "of what chance and what matters allow")
@@ -27,7 +27,7 @@ def headline(fitted: Fitted) -> str:
     worst = out[0]
     return (
         f"No fit: with the best values found, {len(out)} of {len(fitted.held)} held-out quantities ({fitted.split.about}) differ by more than chance and by "
-        f"more than matters. Most of all {worst.quantity}: {number(worst.measured)} measured, {number(worst.fitted)} in the runs; {objective}."
+        f"more than matters. Most of all {worst.quantity}: {number(worst.measured)} measured, {number(worst.simulated)} in the runs; {objective}."
     )
 
 
@@ -70,7 +70,7 @@ def row(fitted: Fitted, estimate: Estimate) -> tuple[str, ...]:
 
 def quantity(each: Judged) -> tuple[str, ...]:
     """A row of the table with `QUANTITIES`."""
-    return str(each.quantity), number(each.measured), number(each.fitted), number(each.missed)
+    return str(each.quantity), number(each.measured), number(each.simulated), number(each.missed)
 
 
 def document(fitted: Fitted) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def _judged(each: Judged) -> dict[str, Any]:
         "station": what.station,
         "direction": what.direction,
         "measured": each.measured,
-        "fitted": each.fitted if math.isfinite(each.fitted) else None,
+        "fitted": each.simulated if math.isfinite(each.simulated) else None,
         "missed": each.missed,
         "is_within": each.is_within,
     }

@@ -5,6 +5,7 @@ measurement.py  a measurement: files of one network, or several in folders
 comparison.py   the measured and the predicted change of each quantity
 way.py          how far a measurement lies on the way from one prediction to another
 assumptions.py  which assumptions the measured change speaks against
+as_it_is.py, as_it_is_wording.py  a measurement next to runs of the scenario as it is
 besides.py      what changed in addition to the change
 checked.py      the check of a prediction
 wording.py      the check in sentences, and as JSON

@@ -83,6 +83,15 @@ def measurement(path: Path, bars: Bars = no_bars) -> Measurement:
     return Measurement(str(path), tuple(each.times[0] for each in times) if times else (observe(files, bars),))
 
 
+def together(paths: Sequence[Path], bars: Bars = no_bars) -> Measurement:
+    """The measurement of a file or folder, or of several files of one network. Raises `InputError`."""
+    if len(paths) == 1:
+        return measurement(paths[0], bars)
+    if folders := [path for path in paths if path.is_dir()]:
+        raise InputError(f"{folders[0]}: is a folder among several; allowed here: {ALLOWED}, or several files.")
+    return Measurement(", ".join(map(str, paths)), (observe(paths, bars),))
+
+
 def named(names: Sequence[str], measured: Measurement, whose: str) -> dict[str, str]:
     """The names of stations by their keys in a measurement; `whose` they are, for errors. Raises `InputError`.
 

@@ -1,0 +1,116 @@
+"""What was measured of a network next to what runs of the scenario as it is show, by the same readers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wifair.errors import InputError
+from wifair.observed.shown import Quantity, network, of_runs, with_cell
+from wifair.prediction.comparison import SCALES
+from wifair.prediction.measurement import Measured, Measurement, named, short_runs, with_sums
+from wifair.stats import LEVEL, Interval, Values, prediction_half_width, t_interval
+
+if TYPE_CHECKING:
+    from wifair.results.results import Results
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A quantity with the measured value, the mean of the runs, and by how much they may differ, on its scale."""
+
+    quantity: Quantity
+    measured: float
+    simulated: float
+    missed: float
+
+    @property
+    def is_within(self) -> bool:
+        """Whether the runs show what was measured."""
+        return self.missed <= 1
+
+
+@dataclass(frozen=True)
+class AsItIs:
+    """A measurement and runs. `judged` has the quantities that both have, the most missed first.
+
+    `signals_dbm` are those of the stations, where a file has them; `only_measured` and `only_simulated` are the quantities that one of both has.
+    """
+
+    name: str
+    stations: tuple[str, ...]
+    judged: tuple[Judged, ...]
+    runs: Mapping[Quantity, Interval]
+    signals_dbm: Mapping[str, float]
+    only_measured: Mapping[Quantity, Measured]
+    only_simulated: tuple[Quantity, ...]
+    # A remark if runs are much shorter than the measurement.
+    short: str | None = None
+
+    @property
+    def missed(self) -> list[Judged]:
+        """The quantities that runs do not show."""
+        return [each for each in self.judged if not each.is_within]
+
+
+def as_it_is(results: Results, measured: Measurement) -> AsItIs:
+    """Compares a measurement with the runs of the only scenario of these results. Raises `InputError`."""
+    [cell] = results.cells
+    plan = cell.scenario.plan()
+    duration_s: float = plan["run"]["duration_s"]
+    stations, flows = network(plan)
+    names = named(stations, measured, "the scenario")
+    every = used(measured.quantities(names), flows)
+    there = {flow for flow in flows if Quantity("goodput", *flow) in every}
+    found, own = with_sums(every, there), of_runs(results, cell.name)
+    runs = with_cell({what: values for what, values in own.items() if _is_of(what, flows)}, there)
+    compared = judged(found, runs, duration_s)
+    if not compared:
+        raise InputError(
+            f"{measured.name}: has no quantity in common with the runs; allowed here: counters over a time, of the network that the scenario is of."
+        )
+    signals = {
+        names[key]: station.signal_dbm.value
+        for time in measured.times
+        for key, station in time.stations.items()
+        if key in names and station.signal_dbm
+    }
+    both = {each.quantity for each in compared}
+    return AsItIs(
+        measured.name,
+        stations,
+        tuple(compared),
+        {what: t_interval(values) for what, values in runs.items()},
+        signals,
+        {what: each for what, each in found.items() if what not in both},
+        tuple(what for what in runs if what not in both),
+        short_runs(measured.name, found, duration_s),
+    )
+
+
+def used(measured: Mapping[Quantity, Measured], flows: frozenset[tuple[str, str]]) -> dict[Quantity, Measured]:
+    """What was measured of these flows, of their stations, and of the cell."""
+    return {what: each for what, each in measured.items() if _is_of(what, flows)}
+
+
+def _is_of(what: Quantity, flows: frozenset[tuple[str, str]]) -> bool:
+    if what.kind == "goodput":
+        return (what.station, what.direction) in flows
+    return not what.station or any(station == what.station for station, _ in flows)
+
+
+def judged(measured: Mapping[Quantity, Measured], runs: Mapping[Quantity, Values], duration_s: float) -> list[Judged]:
+    """Each quantity: within if it differs by less than matters, or by no more than chance at 95 % for all together (Bonferroni)."""
+    there = [what for what in measured if what in runs and np.isfinite(runs[what]).sum() > 1]
+    level = 1 - (1 - LEVEL) / max(len(there), 1)
+    found = []
+    for what in there:
+        scale, each = SCALES[what.kind], measured[what]
+        values = scale.of(runs[what])
+        chance = prediction_half_width(values, (each.elapsed_s or duration_s) / duration_s, level)
+        gap = abs(float(scale.of(each.values).mean()) - float(np.nanmean(values)))
+        found.append(Judged(what, each.mean, float(np.nanmean(runs[what])), gap / max(chance, scale.margin)))
+    return sorted(found, key=lambda each: -each.missed)

@@ -1,0 +1,159 @@
+"""`wifair explain`: the conclusion in front, and what was measured next to the runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Cli
+from wifair import Scenario
+from wifair.analysis.conclusion import FULL, conclusion
+from wifair.observed.as_ap import write
+from wifair.observed.shown import Quantity
+from wifair.prediction.as_it_is import as_it_is
+from wifair.prediction.measurement import measurement, together
+from wifair.study.job import Cell
+from wifair.study.study import Study
+
+RUN = {"warmup_s": 1, "duration_s": 4}
+IDLE: dict[str, Any] = {"run": RUN, "phy": {"name": "802.11ax"}, "ap": {"scheme": "mac80211", "hardware": "firmware"}}
+AX = {**IDLE, "tcp": {"profile": "today"}}
+SLOW_LINE = {**AX, "wire": {"rate_mbps": 20}, "flows": [{"direction": "down", "count": 2}]}
+
+
+def concluded(**settings: Any) -> tuple[str, dict[str, float]]:
+    found = conclusion(Scenario(**settings).run(seeds=2))
+    return found.text, found.counters
+
+
+def test_uploads_that_fill_the_air_are_named_with_what_may_help() -> None:
+    told, shown = concluded(**AX, flows=[{"direction": "up", "count": 8}, {"direction": "down", "count": 2}])
+    assert re.match(r"The air is full: busy for \d+ % of the time \(stations \d+ %, ", told)
+    assert "Worth trying: EDCA parameters with which stations wait longer" in told
+    assert shown["busy_share"] >= FULL
+    assert shown["airtime_up_share"] > shown["airtime_down_share"]
+
+
+def test_a_queue_is_named_by_the_wait_in_it() -> None:
+    cell = {**AX, "phy": {"name": "802.11g"}, "ap": {"scheme": "droptail", "limit_packets": 1000}}
+    long, shown = concluded(**cell, flows=[{"direction": "down", "count": 3}])
+    assert f"shorter queues (packets wait {shown['sojourn_mean_ms']:.3g} ms" in long
+    cell["ap"] = {"scheme": "droptail", "limit_packets": 25}
+    short, _ = concluded(**cell, flows=[{"direction": "down", "count": 3}])
+    assert "shorter queues" not in short
+
+
+def test_a_slow_line_is_full_and_the_air_is_not() -> None:
+    told, shown = concluded(**SLOW_LINE)
+    assert re.match(r"The line is full: it carries \d+ % of its rate down\.", told)
+    assert shown["busy_share"] < FULL <= shown["line_down_share"]
+
+
+def test_nothing_is_worth_trying_where_nothing_is_full() -> None:
+    told, _ = concluded(**IDLE, flows=[{"direction": "up", "application": "ping"}])
+    assert told.startswith("Neither the air nor the line is full: the air is busy for 0 % of the time.")
+    assert told.endswith(" of the time. Nothing is worth trying.")
+    held_back = {**IDLE, "run": {**RUN, "state_interval_s": 0.01}}
+    told, _ = concluded(**held_back, flows=[{"direction": "down", "tcp": {"receiver_window_segments": 10}}])
+    assert told.endswith(" TCP flows by what limits them: receive window 1. Nothing is worth trying.")
+
+
+def test_other_networks_are_a_reason_for_another_channel() -> None:
+    udp = {"name": "udp", "rate_mbps": 4, "arrivals": "poisson"}
+    stations = [{"name": "laptop"}, {"name": "neighbours", "streams": 1, "mcs": 0}]
+    flows = [
+        {"direction": "down", "station": "laptop", "count": 3},
+        {"direction": "up", "station": "neighbours", "application": udp},
+    ]
+    told, shown = concluded(**AX, stations=stations, flows=flows)
+    assert f"another channel (other networks use {100 * shown['others_share']:.0f} % of the time" in told
+    assert f"other networks {100 * shown['others_share']:.0f} %" in told
+
+
+def shown_by(folder: Path, *seeds: int, **settings: Any) -> Scenario:
+    """Writes what the access point shows of these runs."""
+    scenario = Scenario(**settings)
+    write(Study([Cell("network", scenario)], seeds).run(), folder)
+    return scenario
+
+
+PAIR: dict[str, Any] = {
+    **AX,
+    "stations": [{"name": "laptop"}, {"name": "phone", "mcs": 4}],
+    "flows": [{"direction": "down", "station": "laptop"}, {"direction": "up", "station": "phone"}],
+}
+
+
+def test_runs_of_the_same_network_show_what_was_measured(tmp_path: Path) -> None:
+    """All quantities of both stations and of the cell; of all together, one of 20 measurements at most differs by chance."""
+    scenario = shown_by(tmp_path, 41, 42, 43, 44, **PAIR)
+    results = Study([Cell("mine", scenario)], 8).run()
+    wrong = 0
+    for seed in (41, 42, 43, 44):
+        found = as_it_is(results, measurement(tmp_path / f"seed-{seed}"))
+        wrong += bool(found.missed)
+        quantities = {each.quantity for each in found.judged}
+        assert {
+            Quantity("goodput", "laptop", "down"),
+            Quantity("goodput", "phone", "up"),
+            Quantity("airtime", "phone"),
+            Quantity("retries", "laptop"),
+            Quantity("busy"),
+            Quantity("down"),
+            Quantity("fairness"),
+        } <= quantities
+        by_quantity = {each.quantity: each for each in found.judged}
+        own = results.flows.filter(station="phone")["goodput_mbps"].mean()
+        assert by_quantity[Quantity("goodput", "phone", "up")].simulated == pytest.approx(own, rel=0.01)
+    assert wrong <= 1  # three or four of four by chance: 0.05³, one: 19 %
+
+
+def test_a_network_that_differs_is_shown_where_it_differs(cli: Cli, tmp_path: Path) -> None:
+    """The phone is farther away than the scenario assumes."""
+    shown_by(tmp_path / "ap", 41, **{**PAIR, "stations": [PAIR["stations"][0], {"name": "phone", "mcs": 1}]})
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        "[run]\nwarmup_s = 1\nduration_s = 4\n[phy]\nname = '802.11ax'\n[ap]\nscheme = 'mac80211'\nhardware = 'firmware'\n[tcp]\nprofile = 'today'\n"
+        "[[stations]]\nname = 'laptop'\n[[stations]]\nname = 'phone'\nmcs = 4\n"
+        "[[flows]]\ndirection = 'down'\nstation = 'laptop'\n[[flows]]\ndirection = 'up'\nstation = 'phone'\n"
+    )
+    folder = tmp_path / "ap" / "seed-41"
+    done = cli("explain", file, "--measured", folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("The air is full: ")
+    assert re.search(r"Runs differ from what was measured \(.*?\) in \d+ of \d+", done.stdout, re.DOTALL)
+    assert re.search(r"^phone +– +[\d.]+ / [\d.]+\*", done.stdout, re.MULTILINE)
+    assert "seeds 1 to 12" in done.stdout
+    told = json.loads(
+        cli(
+            "explain", file, "--json", *(word for each in sorted(folder.iterdir()) for word in ("--measured", each))
+        ).stdout
+    )
+    assert told["conclusion"]["sentence"].startswith("The air is full: ")
+    up = next(each for each in told["measured"]["quantities"] if each["direction"] == "up")
+    assert not up["is_alike"]
+    assert up["measured"] < up["ci_low"] < up["simulated"] < up["ci_high"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["plain", "--measured", "nowhere.txt"], "nowhere.txt"),
+        (["flats", "--measured", "nowhere.txt"], "--measured has one BSS"),
+    ],
+)
+def test_a_measurement_that_cannot_be_compared_is_refused(cli: Cli, arguments: list[str], told: str) -> None:
+    done = cli("explain", *arguments)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_folder_among_several_files_is_refused(tmp_path: Path) -> None:
+    from wifair.errors import InputError
+
+    with pytest.raises(InputError, match=r"is a folder among several; allowed here: "):
+        together([tmp_path / "one.txt", tmp_path])
