@@ -18,8 +18,8 @@ from wifair.planned import bsss_of, stations_of, wire_of
 if TYPE_CHECKING:
     from wifair.results.results import Results
 
-# The share of the time, or of the line's rate, from which it is full. Single frames leave the air idle during backoff, so from the second
-# share on the air is full if on average a packet or more waits at the access point.
+# The share of the time, or of the line's rate, from which it is full. Single frames leave the air idle during backoff, so from
+# the second share on the air is full if on average a packet or more waits at the access point.
 FULL, FULL_WITH_BACKLOG = 0.9, 0.6
 # The mean wait in the access point's buffer from which a shorter queue is worth trying, in ms.
 LONG_WAIT_MS = 20.0
