@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from wifair.advising.doubts import Freedom, Unvaried, freedoms
 from wifair.errors import InputError, Interrupted
 from wifair.fitting.estimates import Alike, Estimate, estimates
-from wifair.fitting.held_out import Split, split
+from wifair.fitting.held_out import Split, loads, split
 from wifair.fitting.objective import Objective, Runs
 from wifair.fitting.search import ALL, BATCH, FINALISTS, FIRST, Parameter, Point, Search, Searched, key
 from wifair.observed.origins import Mark
@@ -90,6 +90,7 @@ class Fitting:
         self.duration_s: float = plan["run"]["duration_s"]
         stations, flows = network(plan)
         self.split = split(measured, named(stations, measured, "the scenario"), flows)
+        self.loads = loads(self.split, measured, scenario, marks)
         self.short = short_runs(measured.name, self.split.fitted, self.duration_s)
         self.runs = runs
         self._changed: dict[str, Scenario] = {}
@@ -142,7 +143,7 @@ class Fitting:
         except (StudyInterrupted, KeyboardInterrupt):
             raise FittingInterrupted(fitted) from None
         search.found.runs += len(FRESH)
-        fitted.held = judged(self.split.held, fresh, self.duration_s)
+        fitted.held = judged(self.split.held, fresh, self.duration_s, self.loads)
         fitted.seen = judged(self.split.fitted, fresh, self.duration_s)
         return fitted
 

@@ -102,15 +102,25 @@ def _is_of(what: Quantity, flows: frozenset[tuple[str, str]]) -> bool:
     return not what.station or any(station == what.station for station, _ in flows)
 
 
-def judged(measured: Mapping[Quantity, Measured], runs: Mapping[Quantity, Values], duration_s: float) -> list[Judged]:
-    """Each quantity: within if it differs by less than matters, or by no more than chance at 95 % for all together (Bonferroni)."""
+def judged(
+    measured: Mapping[Quantity, Measured],
+    runs: Mapping[Quantity, Values],
+    duration_s: float,
+    loads: Mapping[Quantity, float] | None = None,
+) -> list[Judged]:
+    """Each quantity: within if it differs by less than matters, or by no more than chance at 95 % for all together (Bonferroni).
+
+    `loads` are the quantities whose mean in the runs was read from another measurement of the network, with the seconds of that: such a mean is as uncertain as
+    what was counted in this time.
+    """
     there = [what for what in measured if what in runs and np.isfinite(runs[what]).sum() > 1]
     level = 1 - (1 - LEVEL) / max(len(there), 1)
     found = []
     for what in there:
         scale, each = SCALES[what.kind], measured[what]
         values = scale.of(runs[what])
-        chance = prediction_half_width(values, (each.elapsed_s or duration_s) / duration_s, level)
+        times = [each.elapsed_s or duration_s, *([loads[what]] if loads and what in loads else [])]
+        chance = prediction_half_width(values, 1 / sum(duration_s / time for time in times), level)
         gap = abs(float(scale.of(each.values).mean()) - float(np.nanmean(values)))
         found.append(Judged(what, each.mean, float(np.nanmean(runs[what])), gap / max(chance, scale.margin)))
     return sorted(found, key=lambda each: -each.missed)
