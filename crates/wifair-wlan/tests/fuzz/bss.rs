@@ -273,7 +273,11 @@ impl Watched {
                 assert!(ended <= usage.attempts + self.queues && usage.attempts <= ended + 1, "{usage:?}");
             }
         }
-        assert_eq!(delivered, self.delivered.len() as u64);
+        let policed = self
+            .bss
+            .ap_tx_queues()
+            .map(|(_, tx_queue)| total(tx_queue, at, |ledger| ledger.police_dropped.packets));
+        assert_eq!(delivered, self.delivered.len() as u64 + policed.sum::<u64>());
         assert_eq!(offered_up, self.offered.iter().filter(|(_, up)| *up).count() as u64);
         let offered_down =
             self.bss.ap_tx_queues().map(|(_, tx_queue)| total(tx_queue, at, |ledger| ledger.offered.packets));
