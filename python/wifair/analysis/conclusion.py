@@ -29,6 +29,7 @@ MOST, MUCH = 0.5, 0.1
 OTHERS = "neighbours"
 # What a packet with 1,448 bytes of payload has on the line, as a multiple of its payload.
 HEADERS = 1500 / 1448
+NOTHING = " By what the runs show, no setting of the access point is worth trying."
 
 
 def conclusion(results: Results) -> Sentence:
@@ -44,9 +45,9 @@ def conclusion(results: Results) -> Sentence:
     if tried:
         told += f" Worth trying: {'; '.join(tried)}. `wifair advise` says what that is worth."
     elif full:
-        told += " No setting of the access point is worth trying by what the runs show."
+        told += NOTHING
     else:
-        told += f"{_limits(results)} Nothing is worth trying."
+        told += f"{_limits(results)}{NOTHING}"
     return Sentence("", told, {name: value for name, value in shown.items() if value is not None})
 
 
