@@ -13,6 +13,7 @@ import polars as pl
 
 from wifair.analysis.explain import Sentence, means
 from wifair.analysis.explain_groups import groups
+from wifair.observed.calibration import NEIGHBOURS
 from wifair.planned import bsss_of, stations_of, wire_of
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ FULL, FULL_WITH_BACKLOG = 0.9, 0.6
 LONG_WAIT_MS = 20.0
 # The share of the used airtime from which uploads or other networks are named as what may be changed.
 MOST, MUCH = 0.5, 0.1
-# The station that `wifair import` adds for other networks.
-OTHERS = "neighbours"
 # What a packet with 1,448 bytes of payload has on the line, as a multiple of its payload.
 HEADERS = 1500 / 1448
 NOTHING = " By what the runs show, no setting of the access point is worth trying."
@@ -79,10 +78,10 @@ def _shown(results: Results) -> dict[str, float]:
         found["collision_share"] = run["collision_share"]
     air = means(results.stations, ["station", "direction"])
     for way in ("up", "down"):
-        mine = air.filter((pl.col("direction") == way) & (pl.col("station") != OTHERS))
+        mine = air.filter((pl.col("direction") == way) & (pl.col("station") != NEIGHBOURS))
         found[f"airtime_{way}_share"] = float(mine["airtime_share"].sum())
-    found.setdefault("others_share", float(air.filter(station=OTHERS)["airtime_share"].sum()))
-    flows = means(results.flows, ["flow", "station", "direction", "transport"]).filter(pl.col("station") != OTHERS)
+    found.setdefault("others_share", float(air.filter(station=NEIGHBOURS)["airtime_share"].sum()))
+    flows = means(results.flows, ["flow", "station", "direction", "transport"]).filter(pl.col("station") != NEIGHBOURS)
     wire = wire_of(plan, stations_of(plan)[0]["label"])
     for way in ("up", "down"):
         mine = flows.filter(direction=way)
