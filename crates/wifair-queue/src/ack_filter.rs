@@ -64,10 +64,11 @@ pub(crate) fn filter_queue(
     if filter == AckFilter::Off {
         return None;
     }
-    let newest = buffer.superseded_by(arrival)?;
-    let oldest = buffer.oldest_redundant(arrival.flow());
-    let is_adjacent = oldest.is_none() && buffer.queues().last(queue) == Some(newest);
-    let goes = oldest.or((filter == AckFilter::Aggressive && is_adjacent).then_some(newest))?;
+    let newest = buffer.announce(arrival)?;
+    let goes = buffer.oldest_redundant(arrival.flow())?;
+    if goes == newest && (filter != AckFilter::Aggressive || buffer.queues().last(queue) != Some(newest)) {
+        return None;
+    }
     let left = buffer.queues().queue_of(goes);
     buffer.evict(goes, Eviction::Redundant);
     Some(left)

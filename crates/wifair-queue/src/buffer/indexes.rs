@@ -96,9 +96,9 @@ pub(super) struct Index {
     /// The order from head to tail per station, and within that per category if [`Indexes::by_category`]; kept from the first
     /// request of an aggregate on.
     stations: Option<Sublists>,
-    /// Whether there is an order in addition to that from head to tail: one of the last four.
+    /// Whether there is an order in addition to that from head to tail: one of the last four or, without pools, that of ACKs.
     has_orders: bool,
-    /// Whether there is any other index.
+    /// Whether there is any other index. The order of ACKs is kept with these, since it says which ACKs are in their pool.
     has_pools: bool,
 }
 
@@ -109,7 +109,8 @@ impl Index {
     }
 
     pub fn new(wanted: Indexes) -> Index {
-        let pools = Indexes { keyed: false, by_category: false, queues: false, ..wanted };
+        let others = Indexes { keyed: false, by_category: false, queues: false, ..wanted };
+        let has_pools = Indexes { acks: None, ..others } != Indexes::NONE;
         Index {
             random: wanted.random.map(|wanted| wanted.then(RandomSet::default)),
             ages: wanted.by_age.contains(&true).then(|| Ages::new(wanted.by_age)),
@@ -120,8 +121,8 @@ impl Index {
             categories: wanted.by_category.then(|| Sublists::new(false, true)),
             queues: wanted.queues.then(Queues::default),
             stations: None,
-            has_orders: wanted != pools,
-            has_pools: pools != Indexes::NONE,
+            has_orders: wanted != others || wanted.acks.is_some() && !has_pools,
+            has_pools,
         }
     }
 
@@ -175,6 +176,12 @@ impl Index {
         if let Some(queues) = &mut self.queues {
             queues.insert(slot, arrival.queue, arrival.packet.ip_bytes());
         }
+        if arrival.class == Class::Ack
+            && !self.has_pools
+            && let Some(acks) = &mut self.acks
+        {
+            acks.insert(slots, slot);
+        }
     }
 
     /// Keeps the order by station from now on. The first call walks over all packets.
@@ -188,8 +195,8 @@ impl Index {
 
     /// Whether the order by station is the only one, and there is no pool.
     pub fn is_by_station(&self) -> bool {
-        let others = [self.categories.is_some(), self.queues.is_some(), self.keyed.is_some(), self.has_pools];
-        self.stations.is_some() && others == [false; 4]
+        let orders = self.categories.is_some() || self.queues.is_some() || self.keyed.is_some();
+        self.stations.is_some() && !(orders || self.has_pools || self.acks.is_some())
     }
 
     /// The order by station.
@@ -253,6 +260,12 @@ impl Index {
         if let Some(queues) = &mut self.queues {
             queues.remove(slots, slot);
         }
+        if let Some(acks) = &mut self.acks
+            && !self.has_pools
+            && slots.get(slot).class == Class::Ack
+        {
+            acks.remove(slots, slot);
+        }
     }
 
     #[inline(never)]
@@ -314,12 +327,11 @@ impl Index {
         self.queues.as_mut().expect(UNDECLARED)
     }
 
-    /// Marks the queued ACK that an arriving ACK supersedes, if any, as redundant.
-    pub fn announce(&mut self, slots: &Slots, flow: FlowId, ack: &Packet) {
-        let acks = self.acks.as_mut().expect(UNDECLARED);
-        if let Some(redundant) = acks.announce(slots, flow, ack) {
-            self.join(Pool::Redundant, redundant);
-        }
+    /// Marks the queued ACK that an arriving ACK supersedes, if any, as redundant, and returns it.
+    pub fn announce(&mut self, slots: &Slots, flow: FlowId, ack: &Packet) -> Option<SlotId> {
+        let redundant = self.acks.as_mut().expect(UNDECLARED).announce(slots, flow, ack)?;
+        self.join(Pool::Redundant, redundant);
+        Some(redundant)
     }
 
     /// Undoes [`Index::announce`] after the arriving ACK has been refused.

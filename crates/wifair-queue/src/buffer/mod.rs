@@ -173,6 +173,15 @@ impl Buffer {
         self.declared().superseded_by(self.fifo.slots(), arrival.flow, arrival.packet)
     }
 
+    /// Like [`Buffer::superseded_by`], for an arrival that is then placed or refused: the ACK counts as redundant at once.
+    pub(crate) fn announce(&mut self, arrival: &Arrival) -> Option<SlotId> {
+        if arrival.class != Class::Ack {
+            return None;
+        }
+        let index = self.index.as_mut().expect(UNDECLARED);
+        index.announce(self.fifo.slots(), arrival.flow, arrival.packet)
+    }
+
     /// The oldest queued ACK of a flow that is redundant.
     pub fn oldest_redundant(&self, flow: FlowId) -> Option<SlotId> {
         self.declared().oldest_redundant(flow)
