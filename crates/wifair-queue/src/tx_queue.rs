@@ -521,18 +521,15 @@ impl TxQueue {
         let &Reception { packet, flow, station, .. } = reception;
         self.buffer.fifo_mut().advance(now);
         self.buffer.expect_flow(flow);
-        let mut policing = self.policing.take().expect("the scheme polices");
-        let action = self.ask(now, view, |scheme, buffer, cx| {
-            let action = scheme.police(reception, buffer, cx);
-            let action = policing.count(packet, flow, packet.class(), action);
-            if let Some(journal) = &buffer.observers.journal {
-                let marked = packet.with_ecn(Ecn::Ce);
-                let packet = if action == PoliceAction::Mark { &marked } else { packet };
-                journal.note(now, TxQueueEvent::Policed(action), packet, station);
-            }
-            action
-        });
-        self.policing = Some(policing);
+        let action = self.ask(now, view, |scheme, buffer, cx| scheme.police(reception, buffer, cx));
+        let policing = self.policing.as_mut().expect("the scheme polices");
+        let action = policing.count(packet, flow, packet.class(), action);
+        if let Some(journal) = &self.buffer.observers.journal {
+            let marked = packet.with_ecn(Ecn::Ce);
+            let packet = if action == PoliceAction::Mark { &marked } else { packet };
+            journal.note(now, TxQueueEvent::Policed(action), packet, station);
+            self.settle_journal();
+        }
         action
     }
 

@@ -99,7 +99,7 @@ impl Spec {
             turns: self.mac80211().build(),
             ack_filter_below: Rate::from_mbps(self.ack_filter_below_mbps),
             acceptable,
-            memory,
+            memory_ns: memory.as_ns() as f64,
             interval,
             mean_use: [Time::ZERO; 4],
             debts: Vec::new(),
@@ -118,7 +118,7 @@ pub struct AirShare {
     turns: Mac80211,
     ack_filter_below: Rate,
     acceptable: Time,
-    memory: Time,
+    memory_ns: f64,
     interval: Time,
     /// By category: the airtime that a station has used on average while it waited.
     mean_use: [Time; 4],
@@ -142,10 +142,11 @@ struct Debt {
 
 impl Debt {
     /// Takes off what others have used on average since `at`, and what has faded.
-    fn update(&mut self, mean_use: Time, memory: Time, now: Time) {
+    fn update(&mut self, mean_use: Time, memory_ns: f64, now: Time) {
         let left = self.owed.saturating_sub(mean_use - self.mean_use);
-        let faded = (now - self.at).as_ns() as f64 / memory.as_ns() as f64;
-        self.owed = Time::from_ns((left.as_ns() as f64 * (1.0 - faded).max(0.0)) as u64);
+        // Through i64, which processors convert at once.
+        let kept = (1.0 - (now - self.at).as_ns() as i64 as f64 / memory_ns).max(0.0);
+        self.owed = Time::from_ns((left.as_ns() as i64 as f64 * kept) as i64 as u64);
         (self.mean_use, self.at) = (mean_use, now);
     }
 
@@ -173,7 +174,7 @@ impl AirShare {
         let (waits, others) = self.turns.waiting(station, ac);
         let mean_use = &mut self.mean_use[ac as usize];
         let debt = &mut self.debts[station.index()][ac as usize];
-        debt.update(*mean_use, self.memory, now);
+        debt.update(*mean_use, self.memory_ns, now);
         debt.owed = if others > 0 { debt.owed + airtime } else { Time::ZERO };
         if waits {
             *mean_use += Time::from_ns(airtime.as_ns() / u64::from(others + 1));
