@@ -73,6 +73,7 @@ impl Acks {
     }
 
     /// Adds the newest ACK of its flow; returns the ACK that it makes redundant, if any.
+    #[inline(always)] // into its two callers
     pub fn insert(&mut self, slots: &Slots, slot: SlotId) -> Option<SlotId> {
         let queued = slots.get(slot);
         let flow = &mut self.flows[queued.flow.index()];
@@ -85,6 +86,7 @@ impl Acks {
     }
 
     /// Removes an ACK from its flow, at any position.
+    #[inline(always)] // into its two callers
     pub fn remove(&mut self, slots: &Slots, slot: SlotId) -> Removal {
         let AckLink { older, newer, redundant, .. } = self.links[slot.index()];
         let flow = &mut self.flows[slots.get(slot).flow.index()];
@@ -137,6 +139,7 @@ impl Acks {
     }
 
     /// Like [`Acks::superseded_by`], and marks the ACK as redundant; `None` if it is already marked.
+    #[inline(always)] // into its two callers
     pub fn announce(&mut self, slots: &Slots, flow: FlowId, ack: &Packet) -> Option<SlotId> {
         let newest = SlotId::from_link(self.flows[flow.index()].newest)?;
         self.supersede(slots, newest, ack)

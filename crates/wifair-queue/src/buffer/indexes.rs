@@ -328,6 +328,7 @@ impl Index {
     }
 
     /// Marks the queued ACK that an arriving ACK supersedes, if any, as redundant, and returns it.
+    #[inline]
     pub fn announce(&mut self, slots: &Slots, flow: FlowId, ack: &Packet) -> Option<SlotId> {
         let redundant = self.acks.as_mut().expect(UNDECLARED).announce(slots, flow, ack)?;
         self.join(Pool::Redundant, redundant);
