@@ -188,9 +188,9 @@ def _checked_component(value: object, choice: dict[str, Node], path: str) -> dic
         in_python = ["or on the command line FILE.py:CLASS"] if "droptail" in choice else []
         raise ScenarioError(path, problem, value=name, allowed=", ".join([*sorted(choice), *in_python]), hint=hint)
     own = properties(choice[name])
-    for key in table:
+    for key in table.keys() - own.keys():
         owners = [other for other, option in choice.items() if key in properties(option)]
-        if key not in own and owners:
+        if owners:
             problem = f"{name!r} has no such parameter (value {table[key]!r}), it belongs to {', '.join(owners)}"
             parameters = ", ".join(sorted(set(own) - {"name"})) or f"no parameters, {name!r} has none"
             raise ScenarioError(join(path, key), problem, value=table[key], allowed=parameters)
@@ -213,19 +213,27 @@ def _types(node: Node) -> list[str]:
 
 
 def _check_type(value: object, types: list[str], path: str) -> None:
-    unit = unit_of(path.rpartition(".")[2])
-    in_unit = f" in {unit}" if unit else ""
     whole = isinstance(value, int) and not isinstance(value, bool)  # of any length
     real = isinstance(value, float) and math.isfinite(value)
-    wanted = {
-        "number": ("a number" + in_unit, whole or real),
-        "integer": ("a whole number" + in_unit, whole or (isinstance(value, float) and value.is_integer())),
-        "boolean": ("true or false", isinstance(value, bool)),
-        "string": ("a text", isinstance(value, str)),
-        "object": ("a table", isinstance(value, Mapping)),
-        "array": ("a list", isinstance(value, (list, tuple))),
+    holds = {
+        "number": whole or real,
+        "integer": whole or (isinstance(value, float) and value.is_integer()),
+        "boolean": isinstance(value, bool),
+        "string": isinstance(value, str),
+        "object": isinstance(value, Mapping),
+        "array": isinstance(value, (list, tuple)),
     }
-    kinds = [kind for kind in types if kind in wanted]
-    if kinds and not any(wanted[kind][1] for kind in kinds):
-        allowed = " or ".join(wanted[kind][0] for kind in kinds)
+    kinds = [kind for kind in types if kind in holds]
+    if kinds and not any(holds[kind] for kind in kinds):
+        unit = unit_of(path.rpartition(".")[2])
+        in_unit = f" in {unit}" if unit else ""
+        wanted = {
+            "number": "a number" + in_unit,
+            "integer": "a whole number" + in_unit,
+            "boolean": "true or false",
+            "string": "a text",
+            "object": "a table",
+            "array": "a list",
+        }
+        allowed = " or ".join(wanted[kind] for kind in kinds)
         raise ScenarioError(path, f"{value!r} is not {allowed}", value=value)
