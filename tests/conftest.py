@@ -43,7 +43,7 @@ LONG = [
 ]
 
 # What only `make test` runs: files whose tests need a browser, a build, other processes, or real time. Single tests, and those
-# that take more than some 1.5 s of processor time, have the marker `whole`.
+# that take more than some half a second of processor time, have the marker `whole`.
 WHOLE = {
     *("adding", "cluster", "docsite", "emulate", "lab", "lab_connections", "load", "notebooks"),
     *("python_scheme_ends", "python_scheme_files", "report", "supply"),

@@ -332,6 +332,7 @@ def test_evidence_is_a_relation_or_a_number() -> None:
         assert len({point.label for point in evidence.points}) == len(evidence.points), claim.id
 
 
+@pytest.mark.whole
 def test_paper_json_has_the_agreed_form(here: Cli, tmp_path: Path) -> None:
     done = here("paper", "adaptive-pushout", "--figure", "4", "--seeds", "3", "--out", tmp_path / "out", "--json")
     assert (done.returncode, done.stderr) == (0, "")

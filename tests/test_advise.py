@@ -180,6 +180,7 @@ def raced(drawn: Drawn, order: Sequence[str] = ()) -> tuple[rule.Race, str | Non
     return race, rule.best(verdicts[-1], OWN)
 
 
+@pytest.mark.whole
 def test_a_change_without_a_gain_is_seldom_called_better() -> None:
     """At most 5 of 100 races: of 200 at most 18 (99.9 %, binomial)."""
     means = {OWN: (0.0, 0.0), **{f"change-{i}": (0.0, 0.0) for i in range(6)}}
@@ -231,6 +232,7 @@ def test_the_race_is_fair(means: list[tuple[float, float]], seed: int, random: A
         assert race.verdict().standing(best, OWN) in (Standing.BETTER, Standing.TRADE)
 
 
+@pytest.mark.whole
 def test_the_gain_on_fresh_seeds_is_not_inflated_by_the_choice() -> None:
     """Twelve changes with the same true gain: the best of the search looks better than it is, on fresh seeds it does not."""
     means = {OWN: (0.0, 0.0), **{f"change-{i}": (2.0, 1.0) for i in range(12)}}
@@ -288,6 +290,7 @@ def test_the_known_best_change_is_advised(known: Advice) -> None:
     assert wording.doubted(known) == ["The file marks no value as assumed or unknown, so none was varied."]
 
 
+@pytest.mark.whole
 def test_the_page_shows_figure_commands_and_flows(known: Advice) -> None:
     from wifair.report.advice import of_advice
     from wifair.report.page import page

@@ -131,6 +131,7 @@ def test_without_a_change_of_rate_arf_aware_is_newreno() -> None:
     assert flows[0].equals(flows[1])
 
 
+@pytest.mark.whole
 def test_every_other_reading_changes_the_cells_that_it_concerns_and_no_calibration() -> None:
     grid = cells(FORMS["full"], None)
     assert len({cell.name for cell in grid}) == len(grid)

@@ -51,10 +51,12 @@ def test_bad_scenarios(here: Cli, tmp_path: Path, text: str, message: str) -> No
     assert_refused(here("run", path), message)
 
 
+@pytest.mark.whole
 def test_a_file_that_is_not_there(cli: Cli) -> None:
     assert_refused(cli("run", "nowhere.toml"), "nowhere.toml: cannot be read")
 
 
+@pytest.mark.whole
 def test_a_folder_that_cannot_be_written_is_refused_before_the_work(cli: Cli, short: Path) -> None:
     (short.parent / "file").write_text("")
     assert_refused(
@@ -98,6 +100,7 @@ def test_wrong_usage(here: Cli, arguments: list[str]) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.whole
 def test_run_json_is_one_document(cli: Cli, short: Path) -> None:
     done = cli("run", short, "--seeds", "3", "--json")
     assert (done.returncode, done.stderr) == (0, "")
@@ -138,6 +141,7 @@ def test_a_single_run_is_not_shown_as_a_result(here: Cli, short: Path) -> None:
     assert all(row["ci_low"] is None for row in document["summary"])
 
 
+@pytest.mark.whole
 def test_tables_are_readable_and_files_written(cli: Cli, short: Path) -> None:
     out = short.parent / "out"
     done = cli("run", short, "--seeds", "2", "--out", out, "--set", "ap.scheme=droptail")
@@ -175,6 +179,7 @@ def test_schemes_are_listed_in_one_line_each(here: Cli, monkeypatch: pytest.Monk
     assert all(len(line) <= columns for line in listed)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("arguments", [["run", "plain", "--check-warmup"], ["explain", "plain", "--figure"]])
 def test_figures_come_in_the_formats_that_are_named(here: Cli, tmp_path: Path, arguments: list[str]) -> None:
     brief = ["--seeds", "2", "--set", "run.warmup_s=1", "--set", "run.duration_s=2"]

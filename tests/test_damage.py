@@ -76,6 +76,7 @@ def heads(content: bytes, mark: bytes) -> list[int]:
     return [at for at in range(len(content)) if content.startswith(mark, at)]
 
 
+@pytest.mark.whole
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_a_damaged_segment_is_computed_again(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:

@@ -208,6 +208,7 @@ def cells_of(paper: str) -> list[Cell]:
     return found
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("cell", OF_PAPERS, ids=lambda cell: cell.id)
 def test_a_papers_cell_is_its_own_but_for_what_only_figures_need(cell: PaperCell) -> None:
     [own] = [other for other in cells_of(cell.paper) if cell.keys.items() <= other.keys.items()]
@@ -419,6 +420,7 @@ def test_without_what_ships_nothing_is_said_of_it() -> None:
     assert "not among the schemes" in findings(overview)[0]
 
 
+@pytest.mark.whole
 def test_compare_all(here: Cli, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"before\n{COMPARISON.begin}\n{COMPARISON.end}\nafter\n")

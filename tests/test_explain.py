@@ -113,6 +113,7 @@ def test_runs_of_the_same_network_show_what_was_measured(tmp_path: Path) -> None
     assert wrong <= 1  # three or four of four by chance: 0.05³, one: 19 %
 
 
+@pytest.mark.whole
 def test_a_network_that_differs_is_shown_where_it_differs(cli: Cli, tmp_path: Path) -> None:
     """The phone is farther away than the scenario assumes."""
     shown_by(tmp_path / "ap", 41, **{**PAIR, "stations": [PAIR["stations"][0], {"name": "phone", "mcs": 1}]})
@@ -140,6 +141,7 @@ def test_a_network_that_differs_is_shown_where_it_differs(cli: Cli, tmp_path: Pa
     assert up["measured"] < up["ci_low"] < up["simulated"] < up["ci_high"]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

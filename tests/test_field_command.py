@@ -50,6 +50,7 @@ def test_a_figure_has_a_panel_per_floor_with_metres_and_all_channels() -> None:
     assert len(markers) == 2, "channels differ in grey, too"
 
 
+@pytest.mark.whole
 def test_the_command_draws_and_lists(cli: Cli, tmp_path: Path) -> None:
     drawn = tmp_path / "plan.svg"
     result = cli("field", "show", "neighbours", "--figure", str(drawn))
@@ -62,6 +63,7 @@ def test_the_command_draws_and_lists(cli: Cli, tmp_path: Path) -> None:
     assert told["hears"]["right"] == [{"bss": "mine", "dbm": pytest.approx(-56.17, abs=0.01)}]
 
 
+@pytest.mark.whole
 def test_a_drawn_scenario_is_printed_as_toml(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "row.toml"
     file.write_text(document({"building": ROW}), encoding="utf-8")
@@ -84,6 +86,7 @@ def test_what_has_no_plan_is_refused() -> None:
         floor_plan.of_scenario(load("cafe"))
 
 
+@pytest.mark.whole
 def test_nodes_without_places_have_no_figure(cli: Cli, tmp_path: Path) -> None:
     result = cli("field", "show", "hidden", "--figure", str(tmp_path / "x.png"))
     assert result.returncode == 2

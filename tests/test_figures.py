@@ -41,6 +41,7 @@ def cells(**axes: list[Any]) -> list[Cell]:
     return [Cell(str(point), scenario, point) for point in points]
 
 
+@pytest.mark.whole
 def test_a_figure_of_a_column_has_its_width_and_truetype_fonts(grid: Results, tmp_path: Path) -> None:
     data = grid.plot("jain", "total_mbps").save(tmp_path / "a" / "figure.pdf", width_in=3.5).read_bytes()
     [box] = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", data)
@@ -146,12 +147,14 @@ def test_keys_that_vary_together_are_one_coordinate() -> None:
     assert key_label("station.velocity_m_per_s", {}) == "Velocity [m/s]"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("chart", CHARTS)
 def test_every_chart_of_results_is_saved(schemes: Results, chart: str, tmp_path: Path) -> None:
     path = getattr(schemes, chart)().save(tmp_path / f"{chart}.svg", width_in=7)
     assert path.stat().st_size > 5000
 
 
+@pytest.mark.whole
 def test_differences_are_saved(schemes: Results, tmp_path: Path) -> None:
     text = differences(schemes).plot({"las": "ours"}).save(tmp_path / "d.svg", width_in=7)
     assert text.stat().st_size > 5000
@@ -208,6 +211,7 @@ def test_a_sweep_draws_its_figure(tmp_path: Path, here: Cli) -> None:
         Sweep.from_toml(study)
 
 
+@pytest.mark.whole
 def test_a_study_and_the_command_choose_x_and_lines(tmp_path: Path, here: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     study, drawn = tmp_path / "study.toml", list[tuple[str, list[str]]]()
     over_grid = on_paper._over_grid
@@ -250,6 +254,7 @@ def test_labels_of_nothing_are_refused(wrong: str, right: str) -> None:
     assert Sweep(base, product=GRID, labels=known).labels == known
 
 
+@pytest.mark.whole
 def test_panels_are_side_by_side_where_the_width_allows(grid: Results) -> None:
     def places(width_in: float, names: list[str], lines: str) -> list[tuple[int, int]]:
         made = on_paper.metrics(grid, names, {}, "wire.one_way_delay_ms", lines)(width_in)
@@ -262,6 +267,7 @@ def test_panels_are_side_by_side_where_the_width_allows(grid: Results) -> None:
     assert places(7, ["jain"], "ap.limit_packets") == [(0, 0), (0, 1)]
 
 
+@pytest.mark.whole
 def test_a_figure_that_is_too_tall_says_what_to_do(grid: Results, tmp_path: Path) -> None:
     names = ["jain", "jain_airtime", "total_mbps", "up_mbps"]
     with pytest.warns(UserWarning, match=r"inches tall; a page has 9\. Make it wider .* or draw fewer panels"):

@@ -110,6 +110,7 @@ def read(document: dict[str, Any]) -> None:
 QUICK = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 
 
+@pytest.mark.whole
 @QUICK
 @given(mutated())
 def test_a_changed_scenario_is_one_or_is_refused_by_key(document: dict[str, Any]) -> None:

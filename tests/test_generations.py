@@ -135,6 +135,7 @@ def test_frames_are_aggregated_from_802_11n_on() -> None:
         assert (edca is not None) == (generation not in (B, G) or part == TEN_DOWNLOADS)
 
 
+@pytest.mark.whole
 def test_a_cause_changes_its_cells_and_nothing_else() -> None:
     assert len({cause.id for cause in CAUSES}) == len(CAUSES)
     grid = {cell.name: cell for cell in cells(FORMS["quick"], "causes")}
@@ -156,6 +157,7 @@ def test_every_finding_has_a_claim_for_each_air_but_its_papers() -> None:
         assert (f"{finding.id}/{generation}/{scaling}" in ids) == (generation is not home(finding.part))
 
 
+@pytest.mark.whole
 def test_below_the_scheme_lies_what_linux_has() -> None:
     below = {str(g): plan(TEN_AND_TEN, "droptail", g, PACKETS)["bss"]["ap"]["hardware"]["name"] for g in GENERATIONS}
     assert below == {

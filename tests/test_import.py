@@ -491,6 +491,7 @@ def test_errors_are_told_from_collisions(rate: float, tmp_path: Path) -> None:
     assert_same_goodput(before, made.scenario())
 
 
+@pytest.mark.whole
 def test_progress_is_shown_by_time_that_runs_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     """An error rate takes several comparisons: each has a bar, which begins at the left and is nearly full at the end."""
     monkeypatch.setattr(calibration, "SEEDS", 4)
@@ -516,6 +517,7 @@ def test_progress_is_shown_by_time_that_runs_are_compared(monkeypatch: pytest.Mo
         assert 0.5 < shown[-1] <= 1
 
 
+@pytest.mark.whole
 def test_errors_at_stations_with_one_link_are_told_from_collisions_together() -> None:
     """Few frames of one station tell little, those of eight stations tell enough: documents at eight stations far away, which have errors, and at ten near ones."""
     web = {"name": "web", "min_bytes": 200_000, "max_bytes": 800_000, "step_bytes": 100_000, "think_mean_s": 3.0}
@@ -571,6 +573,7 @@ def test_the_queues_of_the_hosts_are_those_of_linux_and_unknown(tmp_path: Path) 
     assert ("station.tx_queue.limit_packets", "unknown") in [(mark.path, mark.origin) for mark in marks(content)]
 
 
+@pytest.mark.whole
 def test_readings_that_no_scenario_shows_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     # Of two short runs the interval is too wide to tell anything.
     monkeypatch.setattr(calibration, "SEEDS", 4)
@@ -617,6 +620,7 @@ def test_retries_of_single_frames_are_those_of_collisions(tmp_path: Path) -> Non
     assert [each for each in made.settings()["stations"] if "frame_error_rate" in each] == []
 
 
+@pytest.mark.whole
 def test_the_think_time_of_documents_is_told_from_the_time_of_transfers(tmp_path: Path) -> None:
     """Among downloads a document takes several times as long as alone."""
     web = {"name": "web", "min_bytes": 400_000, "max_bytes": 800_000, "step_bytes": 100_000, "think_mean_s": 4.0}
@@ -856,6 +860,7 @@ def test_a_damaged_file_gives_a_scenario_or_an_error_that_names_it(
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2**20  # KiB
 
 
+@pytest.mark.whole
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     content=st.one_of(st.binary(max_size=200), st.text(max_size=200).map(str.encode)),

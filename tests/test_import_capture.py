@@ -96,6 +96,7 @@ def test_flows_of_a_run_are_read_from_its_capture(name: str, run: tuple[Scenario
     assert made.settings()["wire"]["one_way_delay_ms"] == pytest.approx(12, rel=0.1)
 
 
+@pytest.mark.whole
 def test_reading_a_capture_shows_progress(run: tuple[Scenario, Any, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capture, "RECORDS_PER_REPORT", 100)
     shares: dict[str, list[float]] = {}

@@ -69,6 +69,7 @@ def taken(seconds: float) -> tuple[int, int]:
     return most, rows
 
 
+@pytest.mark.whole
 @pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss")
 def test_sampled_results_take_little_more_than_their_tables() -> None:
     (some, few), (more, many) = taken(0.2), taken(3.0)

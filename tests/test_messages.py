@@ -84,6 +84,7 @@ def test_few_transfers_are_pointed_out(here: Cli, tmp_path: Path) -> None:
     assert "completed only" not in here("run", path, "--seeds", "2", "--set", "run.duration_s=20").stderr
 
 
+@pytest.mark.whole
 def test_no_message_names_a_folder_that_an_installed_package_does_not_have() -> None:
     for path in (ROOT / "python").rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -102,6 +103,7 @@ def test_public_names_are_listed() -> None:
     assert set(wifair.__all__) <= set(dir(wifair))
 
 
+@pytest.mark.whole
 def test_frames_go_to_pandas() -> None:
     """What the extra `pandas` is for."""
     results = wifair.load("scenarios/five-lines.toml").override({"run.warmup_s": 0.5, "run.duration_s": 1}).run(seeds=2)

@@ -158,6 +158,7 @@ def test_what_the_study_does_not_have_is_refused() -> None:
         paper.reproduce("quick", None, None, None, None, reading="ideal")
 
 
+@pytest.mark.whole
 def test_small_houses_are_run_judged_and_drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(FORMS, "quick", SMALL)
     shares: list[float] = []

@@ -238,6 +238,7 @@ def file(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.whole
 def test_run_shows_one_bss(cli: Cli, file: str) -> None:
     told = cli("run", file, "--seeds", "2")
     assert told.returncode == 0, told.stderr
@@ -254,6 +255,7 @@ def test_run_shows_one_bss(cli: Cli, file: str) -> None:
     assert {row["flow"].partition("-")[0] for row in found["flows"]} == {"flat"}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("command", ["run", "explain", "compare"])
 def test_a_wrong_name_is_refused(cli: Cli, file: str, command: str) -> None:
     told = cli(command, file, "--bss", "flat2")
@@ -265,6 +267,7 @@ def test_a_wrong_name_is_refused(cli: Cli, file: str, command: str) -> None:
     assert "the scenario has one BSS" in alone.stderr
 
 
+@pytest.mark.whole
 def test_explain_explains_one_bss(cli: Cli, file: str) -> None:
     told = cli("explain", file, "--seeds", "1", "--bss", "flat-3")
     assert "flat-3: its frames are on the air" in told.stdout
@@ -272,6 +275,7 @@ def test_explain_explains_one_bss(cli: Cli, file: str) -> None:
     assert "flat-2" not in told.stdout.split("\n\n", 1)[1]
 
 
+@pytest.mark.whole
 def test_compare_judges_one_bss_and_shows_the_others(cli: Cli, file: str) -> None:
     told = cli("compare", file, "--seeds", "3", "--bss", "flat-3")
     assert told.returncode == 0, told.stderr
@@ -300,6 +304,7 @@ building.load = [1, 2]
 """
 
 
+@pytest.mark.whole
 def test_a_study_varies_what_a_building_draws(cli: Cli, file: str, tmp_path: Path) -> None:
     study = tmp_path / "study.toml"
     study.write_text(STUDY, encoding="utf-8")
@@ -325,6 +330,7 @@ def test_a_study_varies_what_a_building_draws(cli: Cli, file: str, tmp_path: Pat
     assert Sweep.from_toml(study).bss == "flat-3"
 
 
+@pytest.mark.whole
 def test_tune_searches_for_one_bss(row: Scenario) -> None:
     pytest.importorskip("optuna")
     over = {"bss[mine].channel": [42, 106], "bss[mine].ap.limit_packets": [20, 300]}
@@ -342,6 +348,7 @@ def test_tune_searches_for_one_bss(row: Scenario) -> None:
         Tuning(row, over, "delay_p95_ms", bss="nobody")
 
 
+@pytest.mark.whole
 def test_tune_says_whose_goals_they_are(cli: Cli, file: str, tmp_path: Path) -> None:
     pytest.importorskip("optuna")
     options = ["--over", "bss[mine].channel=42,106", "--goal", "delay_p95_ms", "--seeds", "2", "--runs", "30"]
@@ -370,6 +377,7 @@ def names_of(advising: Advising) -> dict[str, Any]:
     return {change.name: dict(change.settings) for change in advising.settable}
 
 
+@pytest.mark.whole
 def test_changes_are_those_of_one_access_point() -> None:
     found = names_of(advised("flat-2"))
     assert found["channel 42"] == {"bss[flat-2].channel": 42}
@@ -466,6 +474,7 @@ def advice() -> Advice:
     return Advising(Scenario(**THREE), parsed("total"), "openwrt", bss="mine").run()
 
 
+@pytest.mark.whole
 def test_advice_is_by_the_goals_of_one_bss(advice: Advice) -> None:
     assert advice.best is not None
     assert advice.best.name == "channel 44"
@@ -511,6 +520,7 @@ def test_a_probe_is_added_in_the_bss_that_is_judged() -> None:
     assert advising.scenario.plan()["flows"][-1]["station"].startswith("flat-3-")
 
 
+@pytest.mark.whole
 def test_advice_needs_the_name_of_a_bss(cli: Cli, file: str) -> None:
     with pytest.raises(
         InputError, match=r"--bss: advice is for one BSS of several; allowed here: mine, flat-2, flat-3\."
@@ -523,6 +533,7 @@ def test_advice_needs_the_name_of_a_bss(cli: Cli, file: str) -> None:
     assert "--population" in told.stderr
 
 
+@pytest.mark.whole
 def test_the_command_advises_one_bss(here: Cli, tmp_path: Path) -> None:
     path = tmp_path / "three.toml"
     path.write_text(toml_text.document(Scenario(**THREE).settings()), encoding="utf-8")

@@ -42,6 +42,7 @@ def words_of(text: str) -> set[str]:
     return {word for word in text.split() if set(word) != {"-"}}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("words", commands(), ids=[" ".join(words[:2]) for words in commands()])
 def test_no_command_cuts_a_word_or_number(
     words: list[str], here: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -12,6 +12,7 @@ PYTHON = ROOT / "docs" / "own-scheme-in-python.md"
 RUST = ROOT / "docs" / "own-scheme-in-rust.md"
 
 
+@pytest.mark.whole
 def test_every_block_of_the_page_runs(tmp_path: Path) -> None:
     assert run_page(PYTHON, tmp_path) > 15
 

@@ -41,6 +41,7 @@ NUMBERS = {name: each for name, each in DISTRIBUTIONS.items() if isinstance(each
 SEEDS = [random.Random(number).getrandbits(64) for number in range(200)]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", NUMBERS)
 @settings(deadline=None)  # other programs may be using the machine
 @given(us=st.lists(st.floats(0, 1, exclude_max=True), min_size=2, max_size=40))
@@ -193,6 +194,7 @@ def test_wifair_check_has_no_error_and_finds_what_the_page_lists(here: Cli, tmp_
     assert found <= {"duration_s", "warmup_s", "ecn", "limit_packets", "rate_mbps", "mcs", "station"}
 
 
+@pytest.mark.whole
 def test_the_head_of_a_file_is_the_command_that_writes_it(here: Cli, tmp_path: Path) -> None:
     Population(["office"], 2, 9).write(tmp_path / "one")
     written = (tmp_path / "one" / "office-002.toml").read_text()
@@ -270,6 +272,7 @@ def test_the_summary_and_the_figure() -> None:
     assert len(styles) == 2
 
 
+@pytest.mark.whole
 def test_population_writes_a_folder(here: Cli, tmp_path: Path) -> None:
     words = ["population", "--kinds", "home,cafe", "--count", "2", "--seed", "0x24", "--out", tmp_path / "a"]
     done = here(*words)
@@ -317,6 +320,7 @@ def test_bad_options_are_refused(words: list[str], said: str, here: Cli) -> None
     assert said in done.stderr
 
 
+@pytest.mark.whole
 def test_the_page_has_the_distributions_and_the_properties_of_the_code() -> None:
     page, command = ROOT / "docs" / "population.md", "python docs/figures/population.py"
     assert Marks("distributions", command).between(page) == as_table()

@@ -124,6 +124,7 @@ def test_the_check_of_the_warmup_sees_drift_and_only_drift() -> None:
     assert single.verdict == "one run cannot tell"
 
 
+@pytest.mark.whole
 def test_checking_the_warmup_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str], short: Path) -> None:
     figure = tmp_path / "figures" / "warmup.png"
     asked = ["run", str(short), "--seeds", "3", "--json", "--precision", "jain=5%"]

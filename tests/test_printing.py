@@ -67,6 +67,7 @@ def test_results_are_written_before_they_are_printed(
     assert message or "wifair:" not in told
 
 
+@pytest.mark.whole
 def test_a_closed_pipe_ends_a_command_quietly(short: Path) -> None:
     out = short.parent / "out"
     read, write = os.pipe()
@@ -78,6 +79,7 @@ def test_a_closed_pipe_ends_a_command_quietly(short: Path) -> None:
     assert (out / "runs.parquet").exists()
 
 
+@pytest.mark.whole
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_a_full_device_is_said(short: Path) -> None:
     with open("/dev/full", "w") as full:
@@ -88,6 +90,7 @@ def test_a_full_device_is_said(short: Path) -> None:
     assert done.stderr == "wifair: standard output cannot be written: No space left on device.\n"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("json_too", [False, True])
 def test_a_terminal_that_knows_ascii_alone(json_too: bool, short: Path) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}

@@ -82,6 +82,7 @@ def test_short_cuts_change_nothing() -> None:
     assert scenario(adaptive, ap=controlled).fingerprint(5) == twin
 
 
+@pytest.mark.whole
 def test_processes_and_this_process_give_the_same_tables_in_the_same_order() -> None:
     both = [Cell("python", scenario(Red(max_p=0.3))), Cell("rust", scenario("droptail"))]
     one, two = (Study(both, 4).run(threads=threads) for threads in (1, 2))

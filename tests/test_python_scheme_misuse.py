@@ -132,6 +132,7 @@ def test_it_is_lent_to_one_thread() -> None:
     assert isinstance(found[0], MisuseError)
 
 
+@pytest.mark.whole
 def test_errors_come_back_from_other_processes_with_their_own_traceback() -> None:
     body = "if cx.now_ns > 2_000_000_000:\n    raise KeyError('the reason')\n" + FIFO
     messages = []

@@ -124,6 +124,7 @@ def test_intervals_and_likelihoods_in_the_text_of_arf_aware_tcp_are_those_of_its
     assert {float(found) for found in likelihoods} <= listed
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("paper", PAPERS if LONG else draw().sample(sorted({*PAPERS} - LONG_ONLY), 1))
 def test_drawn_claims_give_the_rows_of_the_page_again(paper: str) -> None:
     study, text, rng = study_of(paper), page_of(paper), draw()

@@ -74,6 +74,7 @@ def test_a_scheme_without_values_is_named(tmp_path: Path) -> None:
         values.read(path, contest())
 
 
+@pytest.mark.whole
 def test_drawn_replications_give_the_values_again() -> None:
     table = values.table(values.beside(PAGE))
     cheap = [

@@ -212,6 +212,7 @@ def folder(tmp_path: Path) -> Path:
 WORDS = ("--schemes", "droptail,mac80211,las", "--seeds", "3")
 
 
+@pytest.mark.whole
 def test_compare_a_folder(here: Cli, folder: Path, tmp_path: Path) -> None:
     done = here("compare", folder, *WORDS, "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
@@ -314,6 +315,7 @@ def test_the_python_of_the_page_runs() -> None:
     assert names["shares"].of("las").total == 2
 
 
+@pytest.mark.whole
 def test_a_tiny_population_end_to_end(here: Cli, tmp_path: Path) -> None:
     assert here("population", "--count", "1", "--kinds", "home,cafe", "--out", tmp_path / "p").returncode == 0
     short = ["--set", "run.warmup_s=1", "--set", "run.duration_s=4"]

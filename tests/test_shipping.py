@@ -62,6 +62,7 @@ def test_the_parameters_are_the_schemes_defaults() -> None:
     assert all(change.keys() <= properties.keys() for change in INGREDIENTS.values())
 
 
+@pytest.mark.whole
 def test_the_settings_have_every_variant_and_conditions_only_where_they_can_be() -> None:
     part = settings_part("quick", None)
     assert len(part.contest.settings) == 35
@@ -78,6 +79,7 @@ def test_the_settings_have_every_variant_and_conditions_only_where_they_can_be()
         assert {name for setting in made for name in setting.cells} == {REFERENCE, SCHEME}
 
 
+@pytest.mark.whole
 def test_an_access_changes_its_keys_and_nothing_else() -> None:
     settings = access_part("quick", None).contest.settings
     assert {setting.plan["bss"]["phy"]["name"] for setting in settings} > {"802.11ax"}
@@ -120,6 +122,7 @@ def test_what_the_study_does_not_have_is_refused() -> None:
         study.reproduce("quick", None, None, None, None, reading="ideal")
 
 
+@pytest.mark.whole
 def test_the_population_is_run_and_judged(here: Cli, tmp_path: Path) -> None:
     done = here("paper", "shipping", "--figure", "populations", "--seeds", "2", "--out", tmp_path)
     assert done.returncode == 0, done.stderr

@@ -110,6 +110,7 @@ def test_a_store_remembers_studies(tmp_path: Path) -> None:
     assert pl.read_csv(folder / "grid.csv")["limit"].to_list() == [10, 50]
 
 
+@pytest.mark.whole
 def test_pruning_a_study_keeps_what_others_share(tmp_path: Path) -> None:
     study(10, 50).run(store=tmp_path)
     study(10, seeds=2, title="few").run(store=tmp_path)
@@ -128,6 +129,7 @@ def test_pruning_a_study_keeps_what_others_share(tmp_path: Path) -> None:
         prune(tmp_path, study="lots")
 
 
+@pytest.mark.whole
 def test_small_segments_are_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_module, "MANY", 4)
     for limit in (10, 20, 30, 40):
@@ -293,6 +295,7 @@ def test_a_sweep_killed_ten_times_ends_with_the_same_table(tmp_path: Path) -> No
     assert same(calm, killed)
 
 
+@pytest.mark.whole
 def test_two_processes_on_one_store(tmp_path: Path) -> None:
     with sweeper(tmp_path, 6) as one, sweeper(tmp_path, 8) as other:
         for process in (one, other):

@@ -244,6 +244,7 @@ def test_channels_contain_those_of_20_mhz() -> None:
     assert not Channel(5.0, 6, 20).overlaps(Channel(2.4, 6, 20))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("content", [SCAN, KISMET, NETXML, CSV], ids=["iw", "kismet", "netxml", "csv"])
 def test_a_damaged_file_gives_a_scenario_or_an_error_that_names_it(tmp_path: Path, content: str) -> None:
     draw = random.Random(1)
@@ -268,6 +269,7 @@ def test_a_damaged_file_gives_a_scenario_or_an_error_that_names_it(tmp_path: Pat
     assert accepted > DAMAGED / 10
 
 
+@pytest.mark.whole
 def test_the_command_writes_a_scenario_that_runs(tmp_path: Path, cli: Cli) -> None:
     file = written(tmp_path, "scan.txt", SCAN)
     out = tmp_path / "street.toml"

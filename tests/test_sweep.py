@@ -215,6 +215,7 @@ def test_run_and_compare_share_a_store(command: Command, tmp_path: Path, short: 
     assert f"3 replications were taken from {store}\n" in done.stderr
 
 
+@pytest.mark.whole
 def test_the_examples_of_the_help_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "buffer-sizes.toml").symlink_to(ROOT / "scenarios" / "studies" / "buffer-sizes.toml")

@@ -255,6 +255,7 @@ def test_a_search_finds_verifies_and_counts() -> None:
     assert tuned.frame().height == len(tuned.points)
 
 
+@pytest.mark.whole
 def test_the_answer_depends_neither_on_threads_nor_on_the_store(tmp_path: Path) -> None:
     tuning = search(["up_mbps=highest", "down_mbps=highest"])
     alone = tuning.run(threads=1)
