@@ -107,7 +107,7 @@ impl Grant<'_> {
     /// Airtime pending below the buffer for a station; zero without airtime queue limits.
     #[inline]
     pub fn pending(&self, station: StationId) -> Time {
-        let of = |limit: StationLimit| limit.pending.get(station.index()).copied();
+        let of = |limit: StationLimit| limit.of(station);
         if self.rounds.is_some() { self.station_limit.and_then(of).unwrap_or(Time::ZERO) } else { Time::ZERO }
     }
 }
@@ -147,15 +147,21 @@ pub enum Extent {
 /// Amount pending below the buffer per station, and its limit: airtime, under airtime queue limits (AQL).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StationLimit<'a> {
-    /// By [`StationId::index`]; [`Time::MAX`] if the Block Ack window is full.
+    /// From the station `first` on; [`Time::MAX`] if the Block Ack window is full.
     pub pending: &'a [Time],
+    /// The first station: an access point's is the first of all, a station's is itself.
+    pub first: StationId,
     /// A station with less pending may get a packet.
     pub below: Time,
 }
 
 impl StationLimit<'_> {
+    fn of(&self, station: StationId) -> Option<Time> {
+        self.pending.get(station.index().wrapping_sub(self.first.index())).copied()
+    }
+
     fn admits(&self, station: StationId) -> bool {
-        self.pending.get(station.index()).is_none_or(|pending| *pending < self.below)
+        self.of(station).is_none_or(|pending| pending < self.below)
     }
 }
 

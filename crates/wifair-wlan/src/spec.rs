@@ -124,6 +124,10 @@ pub struct StationSpec {
     /// The station's transmit buffer.
     #[serde(default)]
     pub tx_queue: TxQueueSpec,
+    /// Driver and hardware queues between the station's transmit queues and the medium, where its links
+    /// aggregate. Their rules are those of Linux 6.12.
+    #[serde(default)]
+    pub hardware: HardwareSpec,
     /// Settings of single access categories that differ from `tx_queue`.
     #[serde(default)]
     pub categories: Categories<CategoryTxQueueSpec>,
@@ -285,6 +289,7 @@ impl StationSpec {
             velocity_m_per_s: None,
             floor: 0,
             tx_power_dbm: None,
+            hardware: HardwareSpec::default(),
             tx_queue: TxQueueSpec::default(),
             categories: Categories::default(),
         }
@@ -381,7 +386,7 @@ impl BssSpec {
         self.phy.format() >= Format::Ht && self.mac.edca.is_some()
     }
 
-    /// Limits of PPDUs, and the hardware below the AP's transmit queues, if links have Block Ack agreements.
+    /// Limits of PPDUs and, by node, the hardware below its transmit queues, if links have Block Ack agreements.
     ///
     /// # Errors
     /// Fails for a value out of range, or a key that is incompatible with aggregation.
@@ -389,12 +394,12 @@ impl BssSpec {
         &self,
         mac: &Mac,
         phy: &BssTiming,
-    ) -> Result<Option<(aggregation::AggregationRules, Hardware)>, SpecError> {
+    ) -> Result<Option<(aggregation::AggregationRules, Vec<Hardware>)>, SpecError> {
         let refused = |key: &str, allowed: &str| Err(SpecError::new(key, "this key", allowed));
         if !self.aggregates() {
-            if self.ap.hardware != HardwareSpec::default() {
+            if let Some(key) = self.hardware_keys().next() {
                 return refused(
-                    "ap.hardware",
+                    &key,
                     "ideal where no link aggregates (it needs mac.edca and 802.11n or later): the MAC then takes one packet at a time",
                 );
             }
@@ -415,11 +420,24 @@ impl BssSpec {
         }
         let spec = self.mac.aggregation.clone().unwrap_or_default();
         let rules = spec.rules(mac.retry_limit_short, &self.phy, phy, "mac.aggregation")?;
-        let hardware = self.ap.hardware.rules(rules.driver_queue, self.ap.kernel, "ap.hardware")?;
+        let mut hardware = vec![self.ap.hardware.rules(rules.driver_queue, self.ap.kernel, "ap.hardware")?];
+        for (index, station) in self.stations.iter().enumerate() {
+            let key = format!("stations[{index}].hardware");
+            hardware.push(station.hardware.rules(None, Kernel::default(), &key)?);
+        }
         for ac in RANKS {
             self.check_driver_queue(&self.tx_queue(0, Some(ac)).scheme)?;
         }
         Ok(Some((rules, hardware)))
+    }
+
+    /// The keys of nodes with hardware that is not ideal.
+    pub(crate) fn hardware_keys(&self) -> impl Iterator<Item = String> {
+        let is_set = |hardware: &HardwareSpec| *hardware != HardwareSpec::default();
+        let of_ap = is_set(&self.ap.hardware).then(|| "ap.hardware".to_owned());
+        let stations = self.stations.iter().enumerate();
+        let of_stations = stations.filter(move |(_, station)| is_set(&station.hardware));
+        of_ap.into_iter().chain(of_stations.map(|(index, _)| format!("stations[{index}].hardware")))
     }
 
     /// Checks that no scheme that arbitrates between stations is above a driver's queues.

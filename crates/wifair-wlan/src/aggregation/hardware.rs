@@ -1,4 +1,4 @@
-//! The layer between the AP's transmit queues and the medium (`ap.hardware` in a plan; `docs/medium.md`, section 12).
+//! The layer between a node's transmit queues and the medium (`hardware` in a plan; `docs/medium.md`, section 12).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use super::airtime_estimate::{Kernel, expected_airtime};
 use crate::check;
 use crate::phy::Mode;
 
-/// Driver and hardware queues between the AP's transmit queues and the medium.
+/// Driver and hardware queues between a node's transmit queues and the medium.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "name", rename_all = "kebab-case")]
 pub enum HardwareSpec {
@@ -155,7 +155,7 @@ const ATH9K_TRIES: u32 = 10;
 const ATH9K_MAX_ATTEMPTS: u32 = 1 + 30;
 
 impl Hardware {
-    /// The hardware of stations.
+    /// None.
     pub const IDEAL: Hardware = Hardware {
         ahead: 0,
         max_ppdu: Time::MAX,
@@ -232,9 +232,11 @@ impl HardwareSpec {
     }
 }
 
-/// Content of the AP's link queues that counts towards their limits.
+/// Content of a node's link queues that counts towards their limits.
 #[derive(Debug)]
 pub(crate) struct Backlog {
+    /// The first station with a link of the node.
+    first: StationId,
     /// By rank: packets.
     packets: [u32; 4],
     /// By rank and station: airtime pending.
@@ -245,9 +247,10 @@ pub(crate) struct Backlog {
 }
 
 impl Backlog {
-    /// Creates an empty backlog for this number of stations.
-    pub fn new(stations: usize) -> Backlog {
+    /// Creates an empty backlog for the links of a node with so many stations, from the `first` on.
+    pub fn new(first: StationId, stations: usize) -> Backlog {
         Backlog {
+            first,
             packets: [0; 4],
             pending: std::array::from_fn(|_| vec![Time::ZERO; stations]),
             of_category: [Time::ZERO; 4],
@@ -304,26 +307,27 @@ impl Backlog {
         let grant = Grant { ac, gathers, ..Grant::ANY };
         let Feed::Airtime(limits) = feed else { return grant };
         let below = if self.total < limits.total { limits.high } else { limits.low };
-        let station_limit = Some(StationLimit { pending: &self.pending[rank], below });
+        let station_limit = Some(StationLimit { pending: &self.pending[rank], first: self.first, below });
         Grant { station_limit, rounds: Some(self.rounds(&limits, rank, occasion)), ..grant }
     }
 
     /// What ends the turn that is under way when there is no room left: no packet may go. `None` if turns do not matter.
     pub fn last_grant(&self, feed: Feed, (ac, rank): (Ac, usize)) -> Option<Grant<'_>> {
         let Feed::Airtime(limits) = feed else { return None };
-        let station_limit = Some(StationLimit { pending: &self.pending[rank], below: Time::ZERO });
+        let station_limit =
+            Some(StationLimit { pending: &self.pending[rank], first: self.first, below: Time::ZERO });
         let rounds = Rounds { extent: Extent::Turn, ..self.rounds(&limits, rank, Occasion::Arrival) };
         Some(Grant { ac, station_limit, rounds: Some(rounds), ..Grant::ANY })
     }
 
     /// The stations for which PPDUs may be formed ahead: those whose windows are not full.
     pub fn with_room(&self, rank: usize) -> StationLimit<'_> {
-        StationLimit { pending: &self.pending[rank], below: Time::MAX }
+        StationLimit { pending: &self.pending[rank], first: self.first, below: Time::MAX }
     }
 
     /// If PPDUs are formed ahead on demand, sets whether the Block Ack window of a station is full.
     pub fn set_full(&mut self, rank: usize, station: StationId, is_full: bool) {
-        self.pending[rank][station.index()] = if is_full { Time::MAX } else { Time::ZERO };
+        *self.of(rank, station) = if is_full { Time::MAX } else { Time::ZERO };
     }
 
     /// Counts a packet of `ip_bytes` that enters a link queue, whose link has that mode; returns the airtime counted as
@@ -339,17 +343,20 @@ impl Backlog {
         self.packets[rank] += 1;
         let Feed::Airtime(AirtimeLimits { kernel, header_bytes, .. }) = feed else { return Time::ZERO };
         let pending = expected_airtime(kernel, &mode(), ip_bytes + header_bytes, rank == 0);
-        self.pending[rank][station.index()] += pending;
+        *self.of(rank, station) += pending;
         self.of_category[rank] += pending;
         self.total += pending;
         pending
     }
 
+    fn of(&mut self, rank: usize, station: StationId) -> &mut Time {
+        &mut self.pending[rank][station.index() - self.first.index()]
+    }
+
     /// Counts a packet that leaves its link queue.
     pub fn leave(&mut self, rank: usize, station: StationId, pending: Time) {
         self.packets[rank] -= 1;
-        let of_station = &mut self.pending[rank][station.index()];
-        *of_station -= pending;
+        *self.of(rank, station) -= pending;
         self.of_category[rank] -= pending;
         self.total -= pending;
     }
@@ -394,7 +401,7 @@ mod tests {
     /// a station's from 12 to 5 ms, until one leaves.
     #[test]
     fn the_interface_decides_which_limit_a_station_has() {
-        let mut backlog = Backlog::new(2);
+        let mut backlog = Backlog::new(StationId(0), 2);
         let (first, second) = (StationId(0), StationId(1));
         let enter =
             |backlog: &mut Backlog, station| backlog.enter(Feed::Airtime(LIMITS), 2, station, 3_000, slow);
@@ -417,7 +424,7 @@ mod tests {
     /// With room for 20 packets an arrival is taken while there is room, but after an outcome only 9 may be below.
     #[test]
     fn a_driver_with_descriptors_takes_packets_at_outcomes_while_half_are_free() {
-        let mut backlog = Backlog::new(1);
+        let mut backlog = Backlog::new(StationId(0), 1);
         let feed = Feed::Airtime(LIMITS);
         for below in 0..20 {
             let may_begin = |occasion| backlog.may_begin(feed, 2, occasion, true);
@@ -431,7 +438,7 @@ mod tests {
 
     #[test]
     fn a_queue_of_packets_has_room_below_its_limit() {
-        let mut backlog = Backlog::new(1);
+        let mut backlog = Backlog::new(StationId(0), 1);
         let feed = Feed::Packets(2);
         let pending = [(); 2].map(|()| {
             assert!(backlog.has_room(feed, 0));

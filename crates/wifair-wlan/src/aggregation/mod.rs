@@ -15,7 +15,7 @@ mod tries;
 
 use std::collections::VecDeque;
 
-use wifair_core::{Packet, Time};
+use wifair_core::{Packet, StationId, Time};
 
 pub(crate) use accounts::{Account, AirtimeShare};
 pub use airtime_estimate::{Kernel, expected_airtime};
@@ -30,7 +30,7 @@ pub(crate) use spec::{AggregationRules, Attempts};
 pub use spec::{AggregationSpec, Fill, MpduDelivery, Requests};
 pub(crate) use tries::{Tries, TriesInService};
 
-use crate::node::{EdcafId, LinkId, Numbering};
+use crate::node::{EdcafId, LinkId, Node, Numbering};
 use crate::ppdu::Ppdu;
 
 /// A packet that has crossed the medium.
@@ -170,12 +170,12 @@ pub(crate) struct Aggregation {
     agreements: Vec<Option<Agreement>>,
     /// By channel access function: its pending links, in the order in which they became pending.
     pending: Vec<VecDeque<LinkId>>,
-    /// The layer below the AP's transmit queues.
-    pub hardware: Hardware,
-    /// Content of the AP's link queues; only if packets leave the transmit queues ahead of PPDUs.
-    pub backlog: Backlog,
-    /// By the AP's channel access functions: the formed PPDUs, with the one in service at the head.
-    pub built: [VecDeque<QueuedPpdu>; 4],
+    /// By node: the layer below its transmit queues.
+    hardware: Vec<Hardware>,
+    /// By node: content of its link queues; only if packets leave its transmit queues ahead of PPDUs.
+    backlogs: Vec<Backlog>,
+    /// By channel access function: the PPDUs formed ahead, with the one in service at the head.
+    pub built: Vec<VecDeque<QueuedPpdu>>,
     /// By channel access function.
     pub tries: Vec<TriesInService>,
     /// The PPDU on the air, if its MPDUs are received one by one.
@@ -191,13 +191,17 @@ pub(crate) struct Aggregation {
 }
 
 impl Aggregation {
-    /// `links`: windows in MPDUs, 0 without an agreement, and A-MSDUs. `functions` is the number of channel access functions.
-    pub fn new(
-        rules: AggregationRules,
-        hardware: Hardware,
-        links: &[(u32, Amsdu)],
-        functions: usize,
-    ) -> Aggregation {
+    /// `hardware` is by node, of which each has four channel access functions. `links`: windows in MPDUs, 0 without an
+    /// agreement, and A-MSDUs.
+    pub fn new(rules: AggregationRules, hardware: Vec<Hardware>, links: &[(u32, Amsdu)]) -> Aggregation {
+        let functions = Numbering::EDCA.after(hardware.len()).index();
+        let backlog = |(node, hardware): (usize, &Hardware)| {
+            let (first, stations) = match Node::at(node) {
+                Node::Ap => (StationId(0), links.len() / 2),
+                Node::Station(station) => (station, 1),
+            };
+            Backlog::new(first, if hardware.prefetches() { stations } else { 0 })
+        };
         let agreement = |&(window, amsdu): &(u32, Amsdu)| {
             (window > 0).then(|| Agreement::new(window.min(rules.window), amsdu))
         };
@@ -208,9 +212,9 @@ impl Aggregation {
                 .flat_map(|link| std::array::from_fn::<_, 4, _>(|_| agreement(link)))
                 .collect(),
             pending: vec![VecDeque::new(); functions],
+            backlogs: hardware.iter().enumerate().map(backlog).collect(),
             hardware,
-            backlog: Backlog::new(if hardware.prefetches() { links.len() / 2 } else { 0 }),
-            built: Default::default(),
+            built: (0..functions).map(|_| VecDeque::new()).collect(),
             tries: (0..functions).map(|_| TriesInService::default()).collect(),
             arriving: None,
             passed: VecDeque::new(),
@@ -227,7 +231,12 @@ impl Aggregation {
 
     /// The layer below the transmit queue of a channel access function.
     pub fn hardware_of(&self, function: EdcafId) -> &Hardware {
-        if Numbering::EDCA.node(function).is_ap() { &self.hardware } else { &Hardware::IDEAL }
+        &self.hardware[Numbering::EDCA.node(function).index()]
+    }
+
+    /// What counts towards the limits of the layer below the transmit queue of a channel access function.
+    pub fn backlog_of(&self, function: EdcafId) -> &Backlog {
+        &self.backlogs[Numbering::EDCA.node(function).index()]
     }
 
     /// The limits of attempts of a channel access function.
@@ -238,7 +247,7 @@ impl Aggregation {
     /// Whether the hardware queue of a channel access function has room for another PPDU.
     pub fn has_room_ahead(&self, function: EdcafId) -> bool {
         let built = &self.built[function.index()];
-        built.iter().filter(|built| built.counts()).count() < self.hardware.ahead
+        built.iter().filter(|built| built.counts()).count() < self.hardware_of(function).ahead
     }
 
     fn index(link: LinkId, rank: usize) -> usize {
@@ -255,10 +264,13 @@ impl Aggregation {
         self.agreements[Aggregation::index(link, rank)].as_mut()
     }
 
-    /// The agreement of a link and category, with the AP's backlog.
+    /// The agreement of a link and category, with the backlog of its sender.
     pub fn with_backlog(&mut self, link: LinkId, rank: usize) -> (&mut Agreement, &mut Backlog) {
         let agreement = self.agreements[Aggregation::index(link, rank)].as_mut();
-        (agreement.expect("a link with an agreement is in service"), &mut self.backlog)
+        (
+            agreement.expect("a link with an agreement is in service"),
+            &mut self.backlogs[link.sender().index()],
+        )
     }
 
     /// Takes the pending link that a channel access function serves before it asks its transmit queue; `last` was in service
@@ -285,7 +297,7 @@ impl Aggregation {
         let (is_pending, is_full) = (originator.is_pending(), originator.is_full());
         let Hardware { ahead, feed, .. } = *self.hardware_of(function);
         if ahead > 0 && feed == Feed::OnDemand {
-            self.backlog.set_full(rank, link.station(), is_full);
+            self.backlogs[link.sender().index()].set_full(rank, link.station(), is_full);
         }
         match (is_pending, self.is_pending(function, link)) {
             (true, false) => self.pending[function.index()].push_back(link),

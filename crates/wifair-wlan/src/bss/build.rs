@@ -18,7 +18,7 @@ use crate::mac::Mac;
 use crate::medium::Medium;
 use crate::meter::Meter;
 use crate::neighbours::ObssSpec;
-use crate::node::{Node, Numbering, RANKS};
+use crate::node::{LinkId, Node, Numbering, RANKS};
 use crate::nodes::{Nodes, SeparateSettings};
 use crate::phy::timing::BssTiming;
 use crate::phy::{Format, Modes, RateIndex, StationPhy};
@@ -147,13 +147,20 @@ impl Bss {
         let views = Views::new(link_table(Direction::Down), link_table(Direction::Up));
         let mut nodes = Nodes::new(edca, numbering, places, own, views);
         if let Some((rules, hardware)) = spec.aggregation(&mac, &phy)? {
-            if hardware.prefetches()
-                && let Some(link) = rows.iter().position(|row| row.on_air.mode.format.max_window() == 0)
+            for (link, _) in
+                rows.iter().enumerate().filter(|(_, row)| row.on_air.mode.format.max_window() == 0)
             {
-                let key = if rules.driver_queue.is_some() { "mac.aggregation.fill" } else { "ap.hardware" };
-                let label = &spec.stations[link / 2].label;
+                let station = LinkId::at(link).station();
+                let prefetches = |node: Node| hardware[node.index()].prefetches();
+                let key = match (prefetches(Node::Ap), prefetches(Node::Station(station))) {
+                    (true, _) if rules.driver_queue.is_some() => "mac.aggregation.fill".to_owned(),
+                    (true, _) => "ap.hardware".to_owned(),
+                    (_, true) => format!("stations[{}].hardware", station.index()),
+                    _ => continue,
+                };
+                let label = &spec.stations[station.index()].label;
                 let allowed = format!(
-                    "no such key with station {label:?}, which is older than 802.11n: all links must aggregate"
+                    "no such key with station {label:?}, which is older than 802.11n: all links of a node with it must aggregate"
                 );
                 return Err(SpecError::new(key, "this key", allowed));
             }
@@ -162,8 +169,7 @@ impl Bss {
                 .map(|row| row.on_air.mode.format)
                 .map(|format| (format.max_window(), rules.amsdu_of(format, spec.phy.band())))
                 .collect();
-            let functions = labels().count() * RANKS.len();
-            nodes.set_aggregation(Aggregation::new(rules, hardware, &links, functions));
+            nodes.set_aggregation(Aggregation::new(rules, hardware, &links));
         }
         let mut bss = Bss {
             exchanges: Exchanges {

@@ -4,7 +4,7 @@ use wifair_core::{Rng, SpecError, StationId};
 
 use super::Bss;
 use super::exchanges::Exchanges;
-use crate::aggregation::{Fill, HardwareSpec, MpduDelivery};
+use crate::aggregation::{Fill, MpduDelivery};
 use crate::check;
 use crate::contention::Access;
 use crate::field::medium::FieldMedium;
@@ -205,11 +205,6 @@ fn refuse_unmodelled(spec: &BssSpec) -> Result<(), SpecError> {
             "gather or head-run with the table field: a driver's queue is not modelled there",
         ),
         (
-            "ap.hardware",
-            spec.ap.hardware != HardwareSpec::default(),
-            "ideal with the table field: nothing is modelled there between the access point's queues and the air",
-        ),
-        (
             "mac.beacons",
             mac.beacons.is_some(),
             "no such table with the table field: beacons are not modelled there",
@@ -232,6 +227,11 @@ fn refuse_unmodelled(spec: &BssSpec) -> Result<(), SpecError> {
     ];
     if let Some((key, _, allowed)) = keys.into_iter().find(|(_, is_given, _)| *is_given) {
         return refused(key, allowed);
+    }
+    if let Some(key) = spec.hardware_keys().next() {
+        let allowed =
+            "ideal with the table field: nothing is modelled there between a node's queues and the air";
+        return refused(&key, allowed);
     }
     if mac.rate_adaptation != RateSpec::default() {
         let allowed = "fixed with the table field: rate adaptation is not modelled there";

@@ -1,4 +1,4 @@
-//! The layer between the AP's transmit queues and the medium, unless it is `ideal` (`docs/medium.md`, section 12): link queues
+//! The layer between a node's transmit queues and the medium, unless it is `ideal` (`docs/medium.md`, section 12): link queues
 //! that transmit queues feed ahead of PPDUs, and PPDUs that are formed ahead of access.
 
 use wifair_core::Time;
@@ -53,19 +53,19 @@ impl MacTransmitter<'_> {
             return;
         }
         let (rank, gathers) = (rank(role.ac), aggregation.gathers());
-        let mut goes_on = aggregation.backlog.may_begin(feed, rank, occasion, queue.arbitrates())
-            && aggregation.backlog.has_room(feed, rank);
+        let mut goes_on = aggregation.backlog_of(*index).may_begin(feed, rank, occasion, queue.arbitrates())
+            && aggregation.backlog_of(*index).has_room(feed, rank);
         let mut tries = 0;
         while goes_on {
-            let grant = aggregation.backlog.grant(feed, (role.ac, rank), occasion, gathers);
+            let grant = aggregation.backlog_of(*index).grant(feed, (role.ac, rank), occasion, gathers);
             let Some(departure) = queue.dequeue(&grant, now, || *view).map(DequeuedPacket::from) else {
                 // A round may end before the only station that has packets, see section 12 of docs/medium.md.
                 tries += 1;
-                goes_on = tries < 3 && aggregation.backlog.is_empty(rank) && !queue.is_empty();
+                goes_on = tries < 3 && aggregation.backlog_of(*index).is_empty(rank) && !queue.is_empty();
                 continue;
             };
             let (station, ip_bytes) = (departure.station, departure.packet.ip_bytes());
-            let link = LinkId::of(true, station);
+            let link = LinkId::of(role.is_ap, station);
             let (Agreement { originator, .. }, backlog) = aggregation.with_backlog(link, rank);
             let entry = originator.place(ip_bytes, phy.psdu_bytes(0), || max_psdu_bytes(link));
             let pending = backlog.enter(feed, rank, station, ip_bytes, || mode(link));
@@ -74,8 +74,9 @@ impl MacTransmitter<'_> {
             if hardware.ahead > 0 || !edcaf.serves_queue() || edcaf.link() != link {
                 aggregation.release(*index, link, rank);
             }
-            goes_on = aggregation.backlog.has_room(feed, rank);
-            if !goes_on && let Some(grant) = aggregation.backlog.last_grant(feed, (role.ac, rank)) {
+            goes_on = aggregation.backlog_of(*index).has_room(feed, rank);
+            if !goes_on && let Some(grant) = aggregation.backlog_of(*index).last_grant(feed, (role.ac, rank))
+            {
                 let nothing = queue.dequeue(&grant, now, || *view).is_none();
                 debug_assert!(nothing, "the turn ends");
             }
@@ -93,7 +94,7 @@ impl MacTransmitter<'_> {
             self.aggregation.built[self.index.index()].back().map_or(self.edcaf.link(), |built| built.link);
         match self.pick(last, phy, now)? {
             Picked::Link(link) => Some(link),
-            Picked::Frame(_) => unreachable!("all links of the AP have agreements"),
+            Picked::Frame(_) => unreachable!("all links of a node that forms PPDUs ahead have agreements"),
         }
     }
 
@@ -106,8 +107,8 @@ impl MacTransmitter<'_> {
 
     /// Puts the first PPDU of the hardware queue in service, unless something is, and notes whether the queue has room.
     pub(crate) fn serve_built(&mut self, now: Time) {
-        let has_room =
-            self.aggregation.hardware.feed != Feed::OnDemand || self.aggregation.has_room_ahead(self.index);
+        let has_room = self.aggregation.hardware_of(self.index).feed != Feed::OnDemand
+            || self.aggregation.has_room_ahead(self.index);
         self.edcaf.set_room(has_room);
         if self.edcaf.is_free()
             && let Some(first) = self.aggregation.built[self.index.index()].front_mut()

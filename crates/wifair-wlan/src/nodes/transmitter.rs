@@ -74,7 +74,7 @@ impl MacTransmitter<'_> {
             return Some(Picked::Link(link));
         }
         let picked = loop {
-            let station_limit = (ahead > 0).then(|| aggregation.backlog.with_room(rank(role.ac)));
+            let station_limit = (ahead > 0).then(|| aggregation.backlog_of(index).with_room(rank(role.ac)));
             let mut grant = Grant { ac: role.ac, gathers, station_limit, ..Grant::ANY };
             if arbitrates {
                 let is_pending = |station| aggregation.is_pending(index, LinkId::of(role.is_ap, station));
