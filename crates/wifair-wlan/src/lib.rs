@@ -39,7 +39,7 @@ mod transmission;
 mod wheel;
 
 pub use aggregation::{
-    AggregationSpec, Ath9kSpec, Ath10kSpec, Fill, FirmwareSpec, HardwareSpec, IdealSpec, Kernel,
+    AggregationSpec, Ath9kSpec, Ath10kSpec, Fill, FirmwareSpec, HardwareSpec, HwsimSpec, IdealSpec, Kernel,
     MpduDelivery, Requests, expected_airtime,
 };
 pub use beacons::BeaconsSpec;

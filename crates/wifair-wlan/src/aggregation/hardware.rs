@@ -23,6 +23,9 @@ pub enum HardwareSpec {
     /// The same as with ath10k, whose driver takes packets for one station at an arrival and has a limit in
     /// packets.
     Ath10k(Ath10kSpec),
+    /// The same as with Linux's virtual radios when wifair is their medium, which take one round of turns on each
+    /// occasion and have a limit in frames.
+    Hwsim(HwsimSpec),
 }
 
 impl Default for HardwareSpec {
@@ -96,6 +99,27 @@ impl Default for Ath10kSpec {
     }
 }
 
+/// Parameters of `hwsim`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HwsimSpec {
+    /// Frames of an access category that there is room for, 1 to 100000 (`txdepth` of the patched module).
+    pub frames: u32,
+    /// As with `firmware`.
+    pub aql_low_us: f64,
+    /// As with `firmware`.
+    pub aql_high_us: f64,
+    /// As with `firmware`.
+    pub aql_total_us: f64,
+}
+
+impl Default for HwsimSpec {
+    fn default() -> HwsimSpec {
+        let FirmwareSpec { aql_low_us, aql_high_us, aql_total_us } = FirmwareSpec::default();
+        HwsimSpec { frames: 1_000, aql_low_us, aql_high_us, aql_total_us }
+    }
+}
+
 /// [`HardwareSpec`] in the form that the engine uses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hardware {
@@ -130,8 +154,10 @@ pub(crate) struct AirtimeLimits {
     kernel: Kernel,
     /// What a packet has in addition to its IP bytes when it leaves mac80211's queues.
     header_bytes: u32,
-    /// Packets that the firmware has room for.
+    /// Packets of all categories that the firmware has room for.
     descriptors: u32,
+    /// Packets of a category that there is room for.
+    frames: u32,
     /// How many turns the driver takes at an arrival, and when an outcome is known.
     at_arrival: Extent,
     at_outcome: Extent,
@@ -203,13 +229,16 @@ impl HardwareSpec {
                 tries: ATH9K_TRIES,
                 max_attempts: Some(ATH9K_MAX_ATTEMPTS),
             }),
-            HardwareSpec::Firmware(_) | HardwareSpec::Ath10k(_) if driver_queue.is_some() => {
-                let allowed = "gather or head-run with ap.hardware = \"firmware\" or \"ath10k\", which have queues by \
-                               station themselves; driver-queue goes with ideal and ath9k";
+            HardwareSpec::Firmware(_) | HardwareSpec::Ath10k(_) | HardwareSpec::Hwsim(_)
+                if driver_queue.is_some() =>
+            {
+                let allowed = "gather or head-run with ap.hardware = \"firmware\", \"ath10k\" or \"hwsim\", which have queues \
+                               by station themselves; driver-queue goes with ideal and ath9k";
                 Err(SpecError::new("mac.aggregation.fill", "driver-queue", allowed))
             }
             HardwareSpec::Firmware(FirmwareSpec { aql_low_us, aql_high_us, aql_total_us })
-            | HardwareSpec::Ath10k(Ath10kSpec { aql_low_us, aql_high_us, aql_total_us, .. }) => {
+            | HardwareSpec::Ath10k(Ath10kSpec { aql_low_us, aql_high_us, aql_total_us, .. })
+            | HardwareSpec::Hwsim(HwsimSpec { aql_low_us, aql_high_us, aql_total_us, .. }) => {
                 let mut limits = AirtimeLimits {
                     low: us("aql_low_us", *aql_low_us, 100.0..=1e6)?,
                     high: us("aql_high_us", *aql_high_us, *aql_low_us..=1e6)?,
@@ -217,6 +246,7 @@ impl HardwareSpec {
                     kernel,
                     header_bytes: ETHERNET_BYTES,
                     descriptors: u32::MAX,
+                    frames: u32::MAX,
                     at_arrival: Extent::Rounds,
                     at_outcome: Extent::Rounds,
                 };
@@ -225,6 +255,11 @@ impl HardwareSpec {
                     limits.descriptors =
                         check::integer(path, "descriptors", spec.descriptors, 2..=100_000, "packets")?;
                     (limits.at_arrival, limits.at_outcome) = (Extent::Turn, Extent::Round);
+                }
+                if let HardwareSpec::Hwsim(spec) = self {
+                    limits.header_bytes = QOS_DATA_BYTES;
+                    limits.frames = check::integer(path, "frames", spec.frames, 1..=100_000, "frames")?;
+                    (limits.at_arrival, limits.at_outcome) = (Extent::Round, Extent::Round);
                 }
                 Ok(Hardware { feed: Feed::Airtime(limits), ..Hardware::IDEAL })
             }
@@ -276,7 +311,10 @@ impl Backlog {
         match feed {
             Feed::OnDemand => false,
             Feed::Packets(most) => self.packets[rank] < most,
-            Feed::Airtime(limits) => self.is_empty(rank) || self.all_packets() < limits.descriptors,
+            Feed::Airtime(limits) => {
+                (self.is_empty(rank) || self.all_packets() < limits.descriptors)
+                    && self.packets[rank] < limits.frames
+            }
         }
     }
 
@@ -375,6 +413,7 @@ mod tests {
         kernel: Kernel::V6_12,
         header_bytes: ETHERNET_BYTES,
         descriptors: 20,
+        frames: u32::MAX,
         at_arrival: Extent::Turn,
         at_outcome: Extent::Round,
     };

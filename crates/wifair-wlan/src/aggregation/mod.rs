@@ -20,7 +20,7 @@ use wifair_core::{Packet, StationId, Time};
 pub(crate) use accounts::{Account, AirtimeShare};
 pub use airtime_estimate::{Kernel, expected_airtime};
 pub(crate) use amsdu::Amsdu;
-pub use hardware::{Ath9kSpec, Ath10kSpec, FirmwareSpec, HardwareSpec, IdealSpec};
+pub use hardware::{Ath9kSpec, Ath10kSpec, FirmwareSpec, HardwareSpec, HwsimSpec, IdealSpec};
 pub(crate) use hardware::{Backlog, Feed, Hardware, Occasion};
 pub(crate) use originator::{Formed, LinkQueueEntry, Mpdu, Originator};
 use psdu::Shares;

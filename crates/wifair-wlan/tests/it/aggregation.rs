@@ -11,8 +11,8 @@ use wifair_core::{StationId, Time};
 use wifair_queue::{Direction, Ledger, SchemeSpec};
 use wifair_wlan::{
     AggregationSpec, Ath9kSpec, Ath10kSpec, Bss, BssSpec, CategorySpec, Delivery, EdcaSpec, Fill,
-    FirmwareSpec, FrameErrorRate, HardwareSpec, LinkKeys, MpduDelivery, Node, Output, PhySpec, Requests,
-    StationPhy, StationSpec, Usage, eht, he, ht, vht,
+    FirmwareSpec, FrameErrorRate, HardwareSpec, HwsimSpec, LinkKeys, MpduDelivery, Node, Output, PhySpec,
+    Requests, StationPhy, StationSpec, Usage, eht, he, ht, vht,
 };
 
 /// A BSS of `n` stations with `phy`, in the mode that `mcs` says.
@@ -114,7 +114,7 @@ struct Case {
     arrivals: Vec<(u64, u16, bool, u32)>,
 }
 
-fn profiles() -> [BoxedStrategy<HardwareSpec>; 3] {
+fn profiles() -> [BoxedStrategy<HardwareSpec>; 4] {
     let ath9k = (1u32..4, prop_oneof![Just(4_000.0), Just(700.0)])
         .prop_map(|(aggregates, max_ppdu_us)| HardwareSpec::Ath9k(Ath9kSpec { aggregates, max_ppdu_us }));
     let firmware = prop_oneof![Just(5_000.0), Just(300.0)].prop_map(|aql_low_us| {
@@ -128,12 +128,16 @@ fn profiles() -> [BoxedStrategy<HardwareSpec>; 3] {
         let (aql_low_us, aql_high_us, aql_total_us) = (300.0, 900.0, 3_000.0);
         HardwareSpec::Ath10k(Ath10kSpec { descriptors, aql_low_us, aql_high_us, aql_total_us })
     });
-    [ath9k.boxed(), firmware.boxed(), ath10k.boxed()]
+    let hwsim = (1u32..20).prop_map(|frames| {
+        let (aql_low_us, aql_high_us, aql_total_us) = (300.0, 900.0, 3_000.0);
+        HardwareSpec::Hwsim(HwsimSpec { frames, aql_low_us, aql_high_us, aql_total_us })
+    });
+    [ath9k.boxed(), firmware.boxed(), ath10k.boxed(), hwsim.boxed()]
 }
 
 /// What lies below the AP's transmit queues: a profile, a driver's queues, and whether the scheme arbitrates between stations.
 fn below() -> impl Strategy<Value = (HardwareSpec, Option<u32>, bool)> {
-    let [ath9k, firmware, ath10k] = profiles();
+    let [ath9k, firmware, ath10k, hwsim] = profiles();
     let driver_queue = prop_oneof![2 => Just(None), 1 => (1u32..40).prop_map(Some)];
     let ideal = || Just(HardwareSpec::default());
     prop_oneof![
@@ -143,17 +147,19 @@ fn below() -> impl Strategy<Value = (HardwareSpec, Option<u32>, bool)> {
         2 => (ath9k, driver_queue, Just(false)),
         2 => (firmware, Just(None), any::<bool>()),
         1 => (ath10k, Just(None), any::<bool>()),
+        1 => (hwsim, Just(None), any::<bool>()),
     ]
 }
 
 /// What lies below a station's transmit queues: a profile, and whether the scheme takes part in its rounds.
 fn below_a_station() -> impl Strategy<Value = (HardwareSpec, bool)> {
-    let [ath9k, firmware, ath10k] = profiles();
+    let [ath9k, firmware, ath10k, hwsim] = profiles();
     prop_oneof![
         3 => (Just(HardwareSpec::default()), any::<bool>()),
         1 => (ath9k, any::<bool>()),
         1 => (firmware, any::<bool>()),
         1 => (ath10k, any::<bool>()),
+        1 => (hwsim, any::<bool>()),
     ]
 }
 
@@ -564,6 +570,8 @@ fn a_station_has_the_profiles_of_an_access_point() {
         (HardwareSpec::Ath9k(Ath9kSpec::default()), 42),
         (HardwareSpec::Firmware(FirmwareSpec::default()), 63),
         (ath10k, 30),
+        (HardwareSpec::Hwsim(HwsimSpec::default()), 63),
+        (HardwareSpec::Hwsim(HwsimSpec { frames: 20, ..HwsimSpec::default() }), 20),
     ];
     for (scheme, (hardware, most)) in [SchemeSpec::default(), mac80211()]
         .iter()
@@ -898,6 +906,7 @@ fn another_scheme_takes_over_between_retries() {
         HardwareSpec::Ath9k(Ath9kSpec::default()),
         HardwareSpec::Firmware(FirmwareSpec::default()),
         HardwareSpec::Ath10k(Ath10kSpec { descriptors: 20, ..Ath10kSpec::default() }),
+        HardwareSpec::Hwsim(HwsimSpec { frames: 20, ..HwsimSpec::default() }),
     ];
     let mut left = 0;
     for (hardware, seed) in profiles.iter().flat_map(|hardware| (0..20).map(move |seed| (hardware, seed))) {
