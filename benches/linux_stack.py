@@ -109,9 +109,9 @@ def cell(phy: str, traffic: str, stations: int) -> dict[str, Any]:
         "run": of["run"],
         "phy": of["phy"],
         "mac": {"edca": {}},
-        "ap": {"scheme": "mac80211", "hardware": "firmware"},
+        "ap": {"scheme": "mac80211", "hardware": "hwsim"},
         "wire": {"one_way_delay_ms": 5, "rate_mbps": 1000},
-        "station": {"mcs": of["mcs"], "tx_queue": {"scheme": "mac80211"}},
+        "station": {"mcs": of["mcs"], "tx_queue": {"scheme": "mac80211"}, "hardware": "hwsim"},
         "stations": [{"name": "sta", "count": stations}],
         "flows": flows(traffic, stations, of["offered_mbps"]),
     }

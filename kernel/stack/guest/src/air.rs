@@ -73,6 +73,7 @@ fn hardware(plan: &Value) -> Result<BssSpec, Fault> {
     let stations = bss["stations"].as_array_mut().ok_or("the plan has no stations")?;
     for station in stations {
         station["tx_queue"] = tx_queue.clone();
+        station["hardware"] = json!({ "name": "ideal" });
     }
     Ok(serde_json::from_value(bss)?)
 }
