@@ -173,6 +173,7 @@ WRONG: list[tuple[dict[str, Any], str, list[str]]] = [
     ({"phy": {"name": "802.11axe"}}, "phy", ["unknown name '802.11axe'", "did you mean 802.11ax?"]),
     ({"phy": {"name": "802.11n", "width_mhz": 80}}, "phy.width_mhz", ["80", "20 or 40 MHz"]),
     ({"ap": {"hardware": "ath11k"}}, "ap.hardware", ["unknown name", "did you mean ath10k"]),
+    ({"station": {"hardware": "hwsin"}}, "station.hardware", ["unknown name", "did you mean hwsim"]),
     ({"ap": {"hardware": "ath9k"}}, "ap.hardware", ["ideal", "mac.edca"]),
     (
         {"phy": {"name": "802.11n"}, "ap": {"hardware": {"name": "ath9k", "aql_low_us": 1.0}}},
