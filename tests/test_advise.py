@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -604,6 +605,53 @@ def test_marks_are_those_that_import_writes(tmp_path: Path) -> None:
     found = Counter((mark.family, mark.origin, mark.what) for mark in marks(text(made)) if mark.key)
     assert found == written
     assert ("ap.scheme", "unknown") in {(mark.path, mark.origin) for mark in marks(text(made))}
+
+
+def test_a_fitted_value_takes_the_others_that_fit_as_well() -> None:
+    """Values of one assumption change together. Without a list of others a fitted value is as good as known."""
+    content = """
+[wire]
+rate_mbps = 40  # fitted: fits as well: [20, 60]; to measured; before that unknown, the line
+one_way_delay_ms = 15  # fitted: to measured; before that unknown, half the round-trip time
+[phy]
+name = "802.11ac"
+[tcp]
+profile = "today"  # fitted: fits as well: ["windows"]; to measured; before that unknown, hosts
+[[stations]]
+name = "near"
+mcs = 5  # fitted: fits as well: [4, 6]; to measured; before that assumed, by the signal
+[[stations]]
+name = "far"
+mcs = 2  # fitted: fits as well: [1, 3]; to measured; before that assumed, by the signal
+[[flows]]
+station = "near"
+direction = "down"
+[[flows]]
+station = "far"
+direction = "down"
+application = { name = "web", think_mean_s = 4 }  # fitted: fits as well: [{ name = "web", think_mean_s = 2 }]; to measured; before that assumed, loads
+"""
+    scenario = Scenario.from_settings(tomllib.loads(content))
+    found, unvaried = doubts(scenario, marks(content))
+    assert unvaried == []
+    assert [(each.family, each.other) for each in found] == [
+        ("flows.application", "think_mean_s 2"),
+        ("stations.mcs", "4"),
+        ("stations.mcs", "6"),
+        ("tcp.profile", "windows"),
+        ("wire.rate_mbps", "20"),
+        ("wire.rate_mbps", "60"),
+    ]
+    assert [[station["mcs"] for station in each.scenario.settings()["stations"]] for each in found[1:3]] == [
+        [4, 1],
+        [6, 3],
+    ]
+    assert {each.why for each in found} >= {"fitted: to measured; before that unknown, the line"}
+    with pytest.raises(
+        InputError,
+        match=r"wire\.rate_mbps: the comment 'fits as well: 20; why' has no list of other values; allowed here: '# fitted: fits",
+    ):
+        marks("[wire]\nrate_mbps = 40  # fitted: fits as well: 20; why\n")
 
 
 def test_marks_belong_to_their_key() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from conftest import Cli
 from wifair import Scenario
+from wifair.advising.doubts import doubts
 from wifair.errors import InputError
 from wifair.fitting import Fitting, FittingInterrupted, measurement
 from wifair.fitting.estimates import estimates
@@ -72,6 +73,12 @@ def values(moved: Values, seed: int) -> Values:
 def fitted(
     model: Model, parameters: Sequence[Parameter], truth: Values, runs: int = 500
 ) -> tuple[Searched, list[Measured]]:
+    """What the search finds, and the measurement of each station."""
+    search, drawn = searching(model, parameters, truth, runs)
+    return search.run(), drawn
+
+
+def searching(model: Model, parameters: Sequence[Parameter], truth: Values, runs: int) -> tuple[Search, list[Measured]]:
     """The search for a measurement of the truth over three runs; and the measurement of each station."""
     noise = DEVIATION / np.sqrt(3) * np.random.default_rng(77).normal(size=len(GOODPUT))
     drawn = [Measured(np.array([value]), 3 * RUN_S) for value in np.exp(1.5 + truth + noise)]
@@ -82,7 +89,7 @@ def fitted(
             for point in points
         ]
 
-    return Search(parameters, dict(zip(GOODPUT, drawn, strict=True)), RUN_S, measure, runs=runs).run(), drawn
+    return Search(parameters, dict(zip(GOODPUT, drawn, strict=True)), RUN_S, measure, runs=runs), drawn
 
 
 def test_planted_values_are_found() -> None:
@@ -103,6 +110,25 @@ def test_planted_values_are_found() -> None:
     objective = searched.objective
     assert objective is not None
     assert objective(searched.of(searched.best)) < 1 < objective(searched.of(searched.start))
+
+
+def test_what_fits_as_well_is_an_interval_with_the_planted_value_in_it() -> None:
+    """And what lies beyond it is excluded, unless the range ends there. Halving its ends makes it narrower."""
+    planted = {"line": 0.6, "delay": 2.5, "hosts": "windows", "useless": 1.0}
+    search, _ = searching(separate, [LINE, DELAY, HOSTS, USELESS], separate(planted), 500)
+    searched = search.run()
+    before, _ = estimates(searched, RUN_S)
+    search.profile([(each.parameter.name, value) for each in before for value in each.open_ends])
+    after, _ = estimates(searched, RUN_S)
+    for wide, narrow in zip(before[:2], after[:2], strict=True):
+        assert wide.between
+        assert narrow.between
+        low, high = narrow.between
+        assert wide.between[0] <= low < planted[narrow.parameter.name] < high <= wide.between[1]
+        assert high / low < wide.between[1] / wide.between[0]
+        assert narrow.others == (low, high)
+    assert after[2].others == ()
+    assert after[3].between == (0.5, 2.0)
 
 
 def test_a_pair_that_cannot_be_told_apart_is_named() -> None:
@@ -237,14 +263,21 @@ def test_the_line_of_the_network_is_found(observed: Path, here: Cli) -> None:
     assert done.returncode == 0, done.stderr + done.stdout
     assert done.stdout.startswith("A fit: with these values, runs show all ")
     found = re.search(
-        r"^rate_mbps = (\S+)  # fitted: to \S+; before that unknown, the line", out.read_text(), re.MULTILINE
+        r"^rate_mbps = (\S+)  # fitted: .*; to \S+; before that unknown, the line", out.read_text(), re.MULTILINE
     )
     assert found
     assert float(found[1]) == pytest.approx(10, rel=0.15)
+    content = out.read_text()
+    [mark] = [each for each in marks(content) if each.path == "wire.rate_mbps"]
+    low, high = mark.others
+    assert low < 10 < high < 1.5 * low
+    others, _ = doubts(Scenario.from_settings(tomllib.loads(content)), [mark])
+    assert [each.scenario.settings()["wire"]["rate_mbps"] for each in others] == [low, high]
     told = json.loads(here(*words, "--json").stdout)
     assert (told["is_fit"], told["held_out"]) == (True, "the quantities of station-3")
     [line] = told["parameters"]
     assert line["is_known"]
+    assert [float(end) for end in line["between"]] == pytest.approx([low, high], rel=1e-5)
 
 
 @pytest.mark.whole

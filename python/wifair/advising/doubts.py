@@ -1,7 +1,7 @@
-"""What the advice rests on: values that a scenario file marks as assumed or unknown, and other values that they might have.
+"""What the advice rests on: values that a scenario file marks as assumed, unknown or fitted, and other values that they might have.
 
 Values of one key with one reason follow from one assumption, and vary together: a `Freedom` has the range of what they may be. Advice takes the ends of each
-range, each assumption alone. `wifair fit` searches the ranges.
+range, each assumption alone. `wifair fit` searches the ranges. Of a fitted value advice takes the others that its comment lists, which fit as well.
 """
 
 from __future__ import annotations
@@ -57,13 +57,8 @@ class Freedom:
     def applied(self, settings: Settings, parameter: Any) -> None:
         """Changes each marked value that the settings still have."""
         for mark in self.marks:
-            if (value := value_at(settings, mark)) is None:
-                continue
-            node: Any = settings
-            *above, last = _keys(mark)
-            for key in above:
-                node = node[key]
-            node[last] = self.change(value, parameter)
+            if (value := value_at(settings, mark)) is not None:
+                _place(settings, mark, self.change(value, parameter))
 
 
 @dataclass(frozen=True)
@@ -102,10 +97,10 @@ def doubts(scenario: Scenario, marks: Sequence[Mark]) -> tuple[list[Doubt], list
 
 
 def freedoms(scenario: Scenario, marks: Sequence[Mark]) -> tuple[list[Freedom], list[Unvaried]]:
-    """What may vary of a file, and what is assumed without a rule by which it could."""
+    """What may vary of a file, and what is assumed without a rule by which it could. What is fitted does not vary."""
     found: list[Freedom] = []
     unvaried: list[Unvaried] = []
-    for listed in _groups(marks):
+    for listed in _groups([mark for mark in marks if mark.origin != "fitted"]):
         freedom = _freedom(scenario.settings(), listed)
         takes = (
             [other for other in freedom.others if _changed(scenario, partial(freedom.applied, parameter=other))]
@@ -153,6 +148,10 @@ def _alternatives(settings: Settings, marks: Sequence[Mark]) -> Iterator[Alterna
         gone = {int(mark.path.partition("[")[2].rstrip("]")) for mark in marks[1::2] or marks[:1]}
         if "bulk" in first.what and len(gone) < len(settings["flows"]):
             yield f"{len(gone)} of these {len(marks)} flows are idle", partial(_without, gone=gone)
+        return
+    if first.origin == "fitted":
+        for i in range(len(first.others)):
+            yield _words(value_at(settings, first), first.others[i]), partial(_with_others, marks=marks, number=i)
         return
     if freedom := _freedom(settings, marks):
         for other in freedom.others:
@@ -254,6 +253,29 @@ def _keys(mark: Mark) -> list[str | int]:
     else:
         keys = list(mark.path.split("."))
     return [key for key in keys if key != ""]
+
+
+def _words(value: Any, other: Any) -> str:
+    """Another value in words: of a table the keys that differ."""
+    if isinstance(value, Mapping) and isinstance(other, Mapping):
+        return ", ".join(f"{key} {label(each)}" for key, each in other.items() if value.get(key) != each)
+    return label(other)
+
+
+def _with_others(settings: Settings, marks: Sequence[Mark], number: int) -> None:
+    """Gives each fitted value the other one at this place of its list."""
+    for mark in marks:
+        if value_at(settings, mark) is not None and number < len(mark.others):
+            _place(settings, mark, mark.others[number])
+
+
+def _place(settings: Settings, mark: Mark, value: Any) -> None:
+    """Gives what a mark names another value."""
+    node: Any = settings
+    *above, last = _keys(mark)
+    for key in above:
+        node = node[key]
+    node[last] = value
 
 
 def value_at(settings: Settings, mark: Mark) -> Any:

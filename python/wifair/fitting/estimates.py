@@ -4,6 +4,9 @@ The profiles vary one parameter around the best point. A value is excluded if it
 nearer to the best point by more than chance: if the interval of x (`wifair.prediction.way`) is below 1, at 95 % for all values of the profiles together
 (Bonferroni). Two parameters cannot be told apart if they move the same quantities in the same proportion: if the cosine of their directions, weighted as the
 objective, is at least 0.9 in absolute value. What one of them changes, the other one undoes.
+
+What fits as well as the best value of a number lies between the nearest excluded values on both sides, or reaches to the end of the range. The profiles have few
+values, so `open_ends` names the values between an excluded one and the nearest one that is not, which narrow this interval.
 """
 
 from __future__ import annotations
@@ -14,9 +17,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from wifair.fitting.objective import Objective
-from wifair.fitting.search import MIDDLE, Parameter, Point, Searched
+from wifair.fitting.search import MIDDLE, NEAR, Parameter, Point, Searched
 from wifair.prediction.way import along, mean, of_mean, over_times
 from wifair.stats import LEVEL, Values
+from wifair.tuning.ranges import Choices
 
 # From this cosine on, two directions are alike.
 ALIKE = 0.9
@@ -35,6 +39,39 @@ class Estimate:
     def is_known(self) -> bool:
         """Whether the measurement excludes any other value."""
         return bool(self.excluded)
+
+    @property
+    def between(self) -> tuple[Any, Any] | None:
+        """The interval of what fits as well: the nearest excluded values, or the ends of the range; None of whole numbers and of choices."""
+        values = self.parameter.values
+        if isinstance(values, Choices) or values.whole:
+            return None
+        low = max((each for each in self.excluded if each < self.value), default=values.low)
+        high = min((each for each in self.excluded if each > self.value), default=values.high)
+        return low, high
+
+    @property
+    def others(self) -> tuple[Any, ...]:
+        """The values that differ most from the best one among those that fit as well: the ends of an interval, or all choices that are not excluded."""
+        if self.between:
+            return tuple(each for each in self.between if each != self.value)
+        if isinstance(self.parameter.values, Choices):
+            return self.possible
+        low = max((each for each in self.excluded if each < self.value), default=-math.inf)
+        high = min((each for each in self.excluded if each > self.value), default=math.inf)
+        near = [each for each in self.possible if low < each < high]
+        return tuple(dict.fromkeys([*near[:1], *near[-1:]]))
+
+    @property
+    def open_ends(self) -> list[Any]:
+        """Values half way between the ends of the interval and what surely fits as well next to them."""
+        if self.between is None or not self.excluded:
+            return []
+        low, high = self.between
+        fits = [each for each in (*self.possible, self.value) if low < each < high]
+        pairs = [(end, near) for end, near in ((low, min(fits)), (high, max(fits))) if end in self.excluded]
+        shares = [[self.parameter.share(each) for each in pair] for pair in pairs]
+        return [self.parameter.at((end + near) / 2) for end, near in shares if abs(end - near) > NEAR / 2]
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ __all__ = ["Fitted", "Fitting", "FittingInterrupted", "measurement"]
 RUNS = 300
 # The fewest replications of a search: the scenario as it is, a batch, and the finalists.
 LEAST_RUNS = ALL + BATCH * FIRST + FINALISTS * (ALL - FIRST)
+# How often the interval of what fits as well is halved at its ends.
+HALVINGS = 2
 # Seeds of the verdict, which the search has not seen.
 FRESH = range(1001, 1013)
 
@@ -139,6 +141,9 @@ class Fitting:
             search.run()
             fitted.scenario = self.changed(search.found.best)
             fitted.estimates, fitted.alike = estimates(search.found, self.duration_s)
+            for _ in range(HALVINGS):
+                search.profile([(each.parameter.name, value) for each in fitted.estimates for value in each.open_ends])
+                fitted.estimates, fitted.alike = estimates(search.found, self.duration_s)
             [fresh] = measure([search.found.best], FRESH)
         except (StudyInterrupted, KeyboardInterrupt):
             raise FittingInterrupted(fitted) from None

@@ -57,14 +57,14 @@ class Parameter:
             return self.values.values()
         if self.values.whole:
             return list(range(int(self.values.low), int(self.values.high) + 1))
-        return [self._at(share) for share in np.linspace(0, 1, SPREAD)]
+        return [self.at(share) for share in np.linspace(0, 1, SPREAD)]
 
     def near(self, value: Any, step: float) -> list[Any]:
         """Values on both sides of a value, at this part of the range from it."""
         if isinstance(self.values, Choices) or self.values.whole:
             return []
         share = self.share(value)
-        return [self._at(share + by) for by in (-step, step) if 0 <= share + by <= 1]
+        return [self.at(share + by) for by in (-step, step) if 0 <= share + by <= 1]
 
     def share(self, value: float) -> float:
         """Where a number lies in its range, from 0 to 1."""
@@ -74,7 +74,8 @@ class Parameter:
             return math.log(value / low) / math.log(high / low)
         return (value - low) / (high - low)
 
-    def _at(self, share: float) -> float:
+    def at(self, share: float) -> float:
+        """The number at this part of the range."""
         assert isinstance(self.values, Numbers)
         low, high = self.values.low, self.values.high
         return float(low * (high / low) ** share if self.values.log else low + (high - low) * share)
@@ -131,6 +132,12 @@ class Search:
         found.best = min(finalists, key=lambda point: self.value(point, ALL))
         self._refine()
         return found
+
+    def profile(self, values: Sequence[tuple[str, Any]]) -> None:
+        """Adds values of parameters, by their names, to the profiles."""
+        points = [(name, {**self.found.best, name: value}) for name, value in values]
+        self.found.profiles += [(name, point) for name, point in points if self.is_possible(point)]
+        self._more([point for _, point in self.found.profiles], MIDDLE)
 
     def _refine(self) -> None:
         """Steps 4 and 5. The last round gives the profiles."""

@@ -24,11 +24,18 @@ def headline(fitted: Fitted) -> str:
     if not fitted.held:
         return f"No fit: no run shows what was held out ({fitted.split.about}); {objective}."
     out = [each for each in fitted.held if not each.is_within]
-    worst = out[0]
     return (
         f"No fit: with the best values found, {len(out)} of {len(fitted.held)} held-out quantities ({fitted.split.about}) differ by more than chance and by "
-        f"more than matters. Most of all {worst.quantity}: {number(worst.measured)} measured, {number(worst.simulated)} in the runs; {objective}."
+        f"more than matters. Most of all {missed(fitted)}; {objective}."
     )
+
+
+def missed(fitted: Fitted) -> str:
+    """The held-out quantity that the runs miss most."""
+    if not fitted.held:
+        return "no run shows what was held out"
+    worst = fitted.held[0]
+    return f"{worst.quantity}: {number(worst.measured)} measured, {number(worst.simulated)} in the runs"
 
 
 def so_far(fitted: Fitted) -> str:
@@ -59,6 +66,10 @@ def row(fitted: Fitted, estimate: Estimate) -> tuple[str, ...]:
     """A row of the table with `HEADINGS`."""
     freedom = fitted.freedoms[fitted.estimates.index(estimate)]
     words = [[freedom.words(value) for value in values] for values in (estimate.possible, estimate.excluded)]
+    if estimate.is_known and estimate.between:
+        low, high = map(freedom.words, estimate.between)
+        sides = (("below", estimate.between[0], low), ("above", estimate.between[1], high))
+        words = [[f"{low} to {high}"], [f"{side} {end}" for side, value, end in sides if value in estimate.excluded]]
     kept = " (as it was)" if estimate.value == freedom.kept else ""
     return (
         freedom.family,
@@ -102,6 +113,7 @@ def _estimate(fitted: Fitted, each: Estimate) -> dict[str, Any]:
         "value": each.value,
         "means": freedom.words(each.value),
         "is_known": each.is_known,
+        "between": [freedom.words(value) for value in each.between] if each.is_known and each.between else None,
         "possible": [freedom.words(value) for value in each.possible],
         "excluded": [freedom.words(value) for value in each.excluded],
     }
