@@ -1,6 +1,6 @@
 """The closed loop without hardware: does the gain that is predicted from what an access point shows hold in the network that was only observed?
 
-    .venv/bin/python benches/closed_loop.py [--only N…] [--as-imported] [--store DIR] [--threads N] [--page docs/advise.md]
+    .venv/bin/python benches/closed_loop.py [--only N…] [--as-imported] [--rows DIR] [--store DIR] [--threads N] [--page docs/advise.md]
 
 1. The network runs, and its access point shows it three times (`run --as-ap`, 60 s each).
 2. `import` makes a scenario of the first time. `fit` searches what it assumes, with two of the times, and the third decides; without a fit the scenario stays as
@@ -9,25 +9,38 @@
 4. The change is made in the network itself, which runs with 24 seeds before and after it.
 
 The prediction holds if the network's gain lies within the predicted interval, which is for chance and for what is assumed together, widened by what the interval of
-the network's gain leaves open. Whether it also holds by chance alone is listed as well. Finished replications are in the store, so that the same command continues
-where it was stopped.
+the network's gain leaves open. Whether it also holds by chance alone is listed as well. Where the advice is to leave the network as it is, the change with the largest
+gain in the search is made all the same: the advice was wrong if that gains more than what matters.
+
+Networks are those of the gallery, and those of `wifair population --seed 7`, kind by kind in turn, in this order until ten networks have a predicted gain. The order and the
+goal of each were written down before the first of them was run. Each row is kept in DIR; `--only N` runs these networks again, and a row of another N stays.
+Finished replications are in the store, so that the same command continues where it was stopped.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
+import sys
 import tempfile
 import time
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from wifair import Scenario, Traces, load
-from wifair.advising import OWN, Advising
+from wifair.advising import OWN, Advice, Advising, rule
+from wifair.advising.changes import Change
 from wifair.errors import InputError
+from wifair.everything.criteria import Criterion
+from wifair.everything.verdict import Standing
 from wifair.fitting import Fitting, measurement
+from wifair.fitting.wording import missed
 from wifair.fitting.written import text as fitted_text
 from wifair.markdown import Marks, table
 from wifair.observed import imported
@@ -35,7 +48,8 @@ from wifair.observed.as_ap import INFO, STATION, SURVEY, write
 from wifair.observed.calibration import NEIGHBOURS
 from wifair.observed.origins import marks
 from wifair.observed.written import text
-from wifair.stats import Interval
+from wifair.population import Population
+from wifair.stats import Interval, Values
 from wifair.study.job import Cell
 from wifair.study.store import Store
 from wifair.study.study import Study
@@ -48,11 +62,17 @@ SHOWN = range(5001, 5004)
 TRUTH = range(6001, 6025)
 RUNS = 120
 CAPTURE = "ap-air.pcapng"
+# So many networks shall have a predicted gain.
+ENOUGH = 10
+# Drawn networks: their seed, how many of each kind may be needed, and their goals in turn.
+DRAWN_SEED, DRAWN = 7, 6
+DRAWN_KINDS = ("home", "cafe", "office", "classroom")
+DRAWN_WANTS = ("fair shares", "round trips", "total")
 
 
 @dataclass(frozen=True)
 class Network:
-    """A network of the gallery with other settings, and the goal of its owner.
+    """A network of the gallery, or a drawn one, with other settings, and the goal of its owner.
 
     `others_mbps` is a load of other networks, in datagrams at MCS 0. With `captured`, the access point's radio was captured as well: counters do not show how
     many flows a station has.
@@ -64,10 +84,12 @@ class Network:
     settings: dict[str, Any]
     others_mbps: float = 0.0
     captured: bool = False
+    drawn: bool = False
 
     def scenario(self) -> Scenario:
         """The network itself."""
-        settings = load(self.name).override({**AP, **self.settings}).settings()
+        base = _population().scenarios[self.name] if self.drawn else load(self.name)
+        settings = base.override({**AP, **self.settings}).settings()
         if self.others_mbps:
             udp = {"name": "udp", "rate_mbps": self.others_mbps, "arrivals": "poisson"}
             station = {"name": NEIGHBOURS, "streams": 1, "mcs": 0}
@@ -77,9 +99,14 @@ class Network:
         return Scenario.from_settings(settings)
 
 
+@cache
+def _population() -> Population:
+    return Population(DRAWN_KINDS, DRAWN, DRAWN_SEED)
+
+
 THIRTY = {"stations[0].count": 18, "stations[1].count": 12, "flows[0].count": 16, "flows[1].count": 8}
 ERRORS = {"stations[1].frame_error_rate": {"data_down": 0.08, "data_up": 0.08}}
-NETWORKS = (
+GALLERY = (
     Network("cafe", "`cafe`", "fair shares", {}),
     Network("cafe", "`cafe` with 30 stations, other networks", "fair shares", THIRTY, others_mbps=0.7),
     Network("cafe", "`cafe` with MCS 1 and errors outside", "fair airtime", {"stations[1].mcs": 1, **ERRORS}),
@@ -90,6 +117,14 @@ NETWORKS = (
     Network("tcp_8up", "`tcp_8up`, captured", "fair shares", {}, captured=True),
     Network("tcp_8down", "`tcp_8down`, captured", "round trips", {}, captured=True),
     Network("rrul_be", "`rrul_be`, captured", "fair shares", {}, captured=True),
+)
+NAMES = [f"{kind}-{number:03}" for number in range(1, DRAWN + 1) for kind in DRAWN_KINDS]
+NETWORKS = (
+    *GALLERY,
+    *(
+        Network(name, f"drawn `{name}`", DRAWN_WANTS[i % len(DRAWN_WANTS)], {}, drawn=True)
+        for i, name in enumerate(NAMES)
+    ),
 )
 
 
@@ -111,7 +146,7 @@ def fitted(content: str, folder: Path, store: Store, threads: int | None) -> tup
     fitting = Fitting(Scenario.from_settings(tomllib.loads(content)), marks(content), measurement(folder), RUNS)
     found = fitting.run(threads, store=store)
     if not found.is_fit:
-        return content, "no fit"
+        return content, f"no fit: {missed(found)}"
     known = [each.parameter.name for each in found.estimates if each.is_known]
     return fitted_text(found, content, "the measurement"), f"fitted: {', '.join(known) or 'nothing'}"
 
@@ -128,11 +163,13 @@ def agree(predicted: Interval, true: Interval) -> bool:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A row of the table. `holds` and `by_chance` are None without a prediction."""
+    """A row of the table. `holds` and `by_chance` are None without a prediction, `is_left` without the advice to change nothing."""
 
     row: tuple[str, ...]
     holds: bool | None = None
     by_chance: bool | None = None
+    is_left: bool | None = None
+    is_fit: bool = False
 
 
 def outcome(network: Network, given: argparse.Namespace, store: Store) -> Outcome:
@@ -142,49 +179,118 @@ def outcome(network: Network, given: argparse.Namespace, store: Store) -> Outcom
         if not given.as_imported:
             content, how = fitted(content, Path(folder), store, given.threads)
     goals, head = parsed([network.want]), (f"{network.about}, `{network.want}`", how)
+    is_fit = how.startswith("fitted")
     try:
         advising = Advising(Scenario.from_settings(tomllib.loads(content)), goals, "linux", marks(content))
         advice = advising.run(given.threads, store=store)
     except InputError as error:
-        return Outcome((*head, str(error), "", "", "", ""))
-    if advice.best is None:
-        return Outcome((*head, "leave it", "", "", "", ""))
+        return Outcome((*head, f"none: {str(error).partition(';')[0]}", "", "", "", ""), is_fit=is_fit)
     [criterion] = advice.criteria
-    predicted = advice.effect(advice.best, criterion)
-    assumed = advice.predicted(advice.best, criterion)
+    change = advice.best or nearest(advice, advising.settable, criterion)
     scenario = network.scenario()
-    cells = [Cell(OWN, scenario), Cell(advice.best.name, advice.best.applied(scenario))]
+    try:
+        cells = [Cell(OWN, scenario), Cell(change.name, change.applied(scenario))]
+    except InputError as error:
+        return Outcome((*head, change.name, "", "", f"refused: {error}", ""), is_fit=is_fit)
     results = Study(cells, TRUTH).run(given.threads, store=store)
     truth = results.with_metrics(*(goal.own for goal in goals if goal.own))
-    with_it, without = (truth.values(cell.name, goals[0].metric).to_numpy() for cell in (cells[1], cells[0]))
+    without, with_it = (truth.values(cell.name, goals[0].metric).to_numpy() for cell in cells)
     true = criterion.effect(with_it, without)
+    if advice.best is None:
+        is_right = standing(criterion, with_it, without) is not Standing.BETTER
+        words = "rightly left" if is_right else "**wrongly left**"
+        row = (*head, f"leave it; nearest: {change.name}", "", "", criterion.effect_text(true), words)
+        return Outcome(row, is_left=is_right, is_fit=is_fit)
+    predicted, assumed = advice.effect(change, criterion), advice.predicted(change, criterion)
     by_chance, holds = agree(predicted, true), agree(assumed, true)
     verdict = "chance alone" if by_chance else "with what is assumed" if holds else "**no**"
     effects = tuple(map(criterion.effect_text, (predicted, assumed, true)))
-    return Outcome((*head, advice.best.name, *effects, verdict), holds, by_chance)
+    return Outcome((*head, change.name, *effects, verdict), holds, by_chance, is_fit=is_fit)
+
+
+def standing(criterion: Criterion, with_it: Values, without: Values) -> Standing:
+    """How the network with a change compares with itself without."""
+    values = {OWN: {criterion.id: without}, "changed": {criterion.id: with_it}}
+    return rule.verdict(values, [criterion]).standing("changed", OWN)
+
+
+def nearest(advice: Advice, changes: Sequence[Change], criterion: Criterion) -> Change:
+    """The change with the largest mean gain in the search."""
+
+    def gain(change: Change) -> float:
+        mine, own = (advice.searched[name][criterion.id] for name in (change.name, OWN))
+        found = criterion.merit(mine) - criterion.merit(own[: len(mine)])
+        there = found[np.isfinite(found)]
+        return float(there.mean()) if len(there) else -math.inf
+
+    return max(changes, key=gain)
+
+
+class Rows:
+    """Finished rows, one file per network."""
+
+    def __init__(self, folder: Path, as_imported: bool) -> None:
+        self._folder = folder / ("as-imported" if as_imported else "fitted")
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def of(self, number: int) -> Outcome | None:
+        """The row of a network by its number, if it was run."""
+        path = self._path(number)
+        if not path.exists():
+            return None
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return Outcome(**{**found, "row": tuple(found["row"])})
+
+    def add(self, number: int, found: Outcome) -> None:
+        """Keeps a row."""
+        self._path(number).write_text(json.dumps(asdict(found), indent=1), encoding="utf-8")
+
+    def _path(self, number: int) -> Path:
+        return self._folder / f"{number:02}.json"
+
+
+def rows(given: argparse.Namespace) -> Iterator[Outcome]:
+    """The rows in order, until enough networks have a predicted gain; with `--only` those of these numbers alone are run."""
+    store, kept, predicted = Store(given.store), Rows(given.rows, given.as_imported), 0
+    for number, network in enumerate(NETWORKS, 1):
+        if number > len(GALLERY) and predicted >= ENOUGH:
+            return
+        found = kept.of(number)
+        if number in given.only or (found is None and not given.only):
+            began = time.perf_counter()
+            found = outcome(network, given, store)
+            kept.add(number, found)
+            print(f"{number}: {'; '.join(found.row)}; {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
+        if found:
+            predicted += found.holds is not None
+            yield found
+
+
+def summary(found: Sequence[Outcome]) -> str:
+    """What the table shows in sentences."""
+    predicted = [each for each in found if each.holds is not None]
+    left = [each for each in found if each.is_left is not None]
+    text = (
+        f"Of {len(predicted)} predicted gains, {sum(bool(each.holds) for each in predicted)} hold within the interval for chance and what is assumed, "
+        f"{sum(bool(each.by_chance) for each in predicted)} of them within that for chance alone."
+    )
+    if left:
+        right = sum(bool(each.is_left) for each in left)
+        text += f" In {right} of the {len(left)} networks that are left as they are, the nearest change gains no more than what matters."
+    return f"{text} `fit` accepts {sum(each.is_fit for each in found)} of {len(found)} networks."
 
 
 def main() -> None:
     """Closes the loop of each network, and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", type=int, nargs="*", help="numbers of networks, from 1 on")
+    parser.add_argument("--only", type=int, nargs="*", default=[], help="numbers of networks, from 1 on")
     parser.add_argument("--as-imported", action="store_true", help="without fit")
+    parser.add_argument("--rows", type=Path, default=Path("results/closed-loop"))
     parser.add_argument("--store", type=Path, default=Path("results/store"))
     parser.add_argument("--threads", type=int)
     parser.add_argument("--page", type=Path)
     given = parser.parse_args()
-    store, found = Store(given.store), []
-    for number, network in enumerate(NETWORKS, 1):
-        if given.only and number not in given.only:
-            continue
-        began = time.perf_counter()
-        found.append(outcome(network, given, store))
-        print(f"{number}: {'; '.join(found[-1].row)}; {time.perf_counter() - began:.0f} s", flush=True)
-    predicted = [each for each in found if each.holds is not None]
-    summary = (
-        f"Of {len(predicted)} predicted gains, {sum(bool(each.holds) for each in predicted)} hold within the interval for chance and what is assumed, "
-        f"{sum(bool(each.by_chance) for each in predicted)} of them within that for chance alone."
-    )
+    found = list(rows(given))
     heads = (
         "network, goal",
         "scenario",
@@ -194,7 +300,7 @@ def main() -> None:
         "in the network",
         "within",
     )
-    made = f"{table(heads, [each.row for each in found])}\n\n{summary}"
+    made = f"{table(heads, [each.row for each in found])}\n\n{summary(found)}"
     print(made)
     if given.page:
         MARKS.write(given.page, made)

@@ -1,0 +1,64 @@
+"""`benches/closed_loop.py`: rows are kept, further networks are run in a fixed order until enough have a predicted gain, and advice to change nothing is checked."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pytest
+from wifair.advising.yardsticks import yardsticks
+from wifair.everything.verdict import Standing
+from wifair.tuning.goals import parsed
+
+from benches import closed_loop
+from benches.closed_loop import ENOUGH, GALLERY, NETWORKS, Network, Outcome, rows, standing, summary
+
+
+def given(folder: Path, *only: int) -> argparse.Namespace:
+    return argparse.Namespace(only=list(only), as_imported=False, rows=folder, store=folder / "store", threads=1)
+
+
+def test_networks_are_run_in_order_until_enough_have_a_gain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the gallery every second one has a gain here, and of the drawn ones every one. What is kept is not run again but with `--only`."""
+    asked: list[int] = []
+
+    def outcome(network: Network, *_: object) -> Outcome:
+        number = NETWORKS.index(network) + 1
+        asked.append(number)
+        has_gain = number > len(GALLERY) or number % 2 == 0
+        return Outcome((network.about,), holds=True if has_gain else None, is_left=None if has_gain else number != 1)
+
+    monkeypatch.setattr(closed_loop, "outcome", outcome)
+    assert [each.row for each in rows(given(tmp_path, 3))] == [(NETWORKS[2].about,)]
+    found = list(rows(given(tmp_path)))
+    last = len(GALLERY) + ENOUGH - len(GALLERY) // 2
+    assert [each.row for each in found] == [(network.about,) for network in NETWORKS[:last]]
+    assert sorted(asked) == list(range(1, last + 1))
+    assert list(rows(given(tmp_path))) == found
+    assert len(list(rows(given(tmp_path, 4)))) == last
+    assert asked[last:] == [4]
+    assert summary(found).startswith(f"Of {ENOUGH} predicted gains, {ENOUGH} hold")
+    assert "In 4 of the 5 networks that are left as they are" in summary(found)
+
+
+def test_drawn_networks_are_the_same_in_every_run() -> None:
+    drawn = NETWORKS[len(GALLERY) :]
+    assert [(each.name, each.want) for each in drawn[:5]] == [
+        ("home-001", "fair shares"),
+        ("cafe-001", "round trips"),
+        ("office-001", "total"),
+        ("classroom-001", "fair shares"),
+        ("home-002", "round trips"),
+    ]
+    settings = drawn[0].scenario().settings()
+    assert (settings["ap"]["hardware"], settings["run"]["duration_s"]) == ("firmware", 60)
+
+
+def test_a_network_is_wrongly_left_if_the_change_gains_more_than_matters() -> None:
+    [goal] = yardsticks(NETWORKS[0].scenario().plan(), parsed(["total"]))
+    rng = np.random.default_rng(1)
+    without = 100 + rng.normal(size=24)
+    for factor, expected in ((1.2, Standing.BETTER), (1.02, Standing.EQUAL), (0.8, Standing.WORSE)):
+        with_it = factor * (100 + rng.normal(size=24))
+        assert standing(goal.criterion, with_it, without) is expected
