@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,26 @@ def test_runs_of_the_same_network_show_what_was_measured(tmp_path: Path) -> None
         own = results.flows.filter(station="phone")["goodput_mbps"].mean()
         assert by_quantity[Quantity("goodput", "phone", "up")].simulated == pytest.approx(own, rel=0.01)
     assert wrong <= 1  # three or four of four by chance: 0.05³, one: 19 %
+
+
+def test_a_load_that_was_read_is_as_uncertain_as_a_measurement(cli: Cli, tmp_path: Path) -> None:
+    """Pages of one measurement are more than those of another one by chance alone, which the mark of the load says."""
+    pages = "{ name = 'udp', rate_mbps = RATE, arrivals = 'poisson' }"
+    text = (
+        "[run]\nwarmup_s = 1\nduration_s = 4\n[phy]\nname = '802.11ax'\n[[stations]]\nname = 'laptop'\n"
+        f"[[flows]]\ndirection = 'down'\nstation = 'laptop'\napplication = {pages}"
+    )
+    scenario = Scenario.from_settings(tomllib.loads(text.replace("RATE", "0.4")))
+    write(Study([Cell("network", scenario)], [41]).run(), tmp_path / "ap")
+    alike = {}
+    for mark in ("", "  # assumed: the mean rate of one measurement"):
+        file = tmp_path / "mine.toml"
+        file.write_text(text.replace("RATE", "0.66") + mark + "\n")
+        done = cli("explain", file, "--measured", tmp_path / "ap" / "seed-41", "--json")
+        found = json.loads(done.stdout)["measured"]["quantities"]
+        alike[mark] = {each["quantity"]: each["is_alike"] for each in found}
+    for quantity in ("goodput", "down", "airtime"):
+        assert [each[quantity] for each in alike.values()] == [False, True]
 
 
 @pytest.mark.whole

@@ -69,11 +69,13 @@ def explain(
     Losses by reason, airtime, the states of TCP senders and what limited them; all are means over the runs. Of several BSSs, the flows are those of
     the first, or of --bss.
     """
+    from wifair import gallery
     from wifair.analysis import explain as why
     from wifair.analysis import warmup
     from wifair.cli.output import print_json, progress, say, say_of
+    from wifair.observed.origins import marks
     from wifair.planned import refuse_several
-    from wifair.prediction.as_it_is import as_it_is
+    from wifair.prediction.as_it_is import as_it_is, read_flows
     from wifair.prediction.measurement import together
     from wifair.results.results import writable_folder
     from wifair.scenario.overrides import parse_assignments
@@ -95,7 +97,11 @@ def explain(
         results = why.results_of(loaded, count, threads, report, folder)
     judged = results.of_bss(bss) if bss else results
     drawn = [why.draw(judged, path) for path in warmup.figure_paths(figure, endings)] if figure else []
-    title, found = loaded.title or scenario.stem, as_it_is(judged, shown_by_ap) if shown_by_ap else None
+    title, found = loaded.title or scenario.stem, None
+    if shown_by_ap:
+        told = {each.partition("=")[0].strip() for each in set}
+        assumed = [mark for mark in marks(gallery.file_of(scenario).read_text("utf-8")) if mark.path not in told]
+        found = as_it_is(judged, shown_by_ap, read_flows(loaded, assumed))
     if json:
         print_json(document(judged, found, title))
     else:

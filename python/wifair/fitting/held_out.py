@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from wifair.errors import InputError
 from wifair.observed.origins import Mark
 from wifair.observed.shown import Quantity
-from wifair.prediction.as_it_is import used
+from wifair.prediction.as_it_is import read_flows, read_loads, used
 from wifair.prediction.measurement import Measured, Measurement, with_sums
 from wifair.scenario.scenario import Scenario
 
@@ -58,26 +58,5 @@ def split(measurement: Measurement, names: Mapping[str, str], flows: frozenset[t
 
 
 def loads(split: Split, measurement: Measurement, scenario: Scenario, marks: Sequence[Mark]) -> dict[Quantity, float]:
-    """The held-out quantities of which the scenario has what another measurement has shown, with the seconds of one measurement.
-
-    `wifair import` gives documents the mean rate that it has read, so goodput and airtime of their stations are as uncertain as one measurement. Held-out
-    stations of the same measurement have the rate that was read there.
-    """
-    times = len(measurement.times)
-    if times < LEAST_TIMES:
-        return {}
-    settings = scenario.settings()
-    marked = {mark.path for mark in marks if mark.family == "flows.application"}
-    read = [flow for i, flow in enumerate(settings.get("flows", [])) if f"flows[{i}].application" in marked]
-    stations = {flow.get("station") for flow in read}
-    flows = {(flow.get("station"), flow.get("direction")) for flow in read}
-    found = {}
-    for what, each in split.held.items():
-        is_load = (
-            (what.station, what.direction) in flows
-            if what.kind == "goodput"
-            else what.kind == "airtime" and what.station in stations
-        )
-        if is_load and each.elapsed_s:
-            found[what] = each.elapsed_s / len(each.values)
-    return found
+    """The held-out quantities of which the scenario has what another measurement has shown. Held-out stations of the same measurement have what was read there."""
+    return read_loads(split.held, read_flows(scenario, marks)) if len(measurement.times) >= LEAST_TIMES else {}

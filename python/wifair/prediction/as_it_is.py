@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wifair.errors import InputError
+from wifair.observed.origins import Mark
 from wifair.observed.shown import Quantity, network, of_runs, with_cell
 from wifair.prediction.comparison import SCALES
 from wifair.prediction.measurement import Measured, Measurement, named, short_runs, with_sums
@@ -16,6 +17,7 @@ from wifair.stats import LEVEL, Interval, Values, prediction_half_width, t_inter
 
 if TYPE_CHECKING:
     from wifair.results.results import Results
+    from wifair.scenario.scenario import Scenario
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,8 @@ class AsItIs:
         return [each for each in self.judged if not each.is_within]
 
 
-def as_it_is(results: Results, measured: Measurement) -> AsItIs:
-    """Compares a measurement with the runs of the only scenario of these results. Raises `InputError`."""
+def as_it_is(results: Results, measured: Measurement, loads: frozenset[tuple[str, str]] = frozenset()) -> AsItIs:
+    """Compares a measurement with the runs of the only scenario of these results. `loads` are the flows of `read_flows`. Raises `InputError`."""
     [cell] = results.cells
     plan = cell.scenario.plan()
     duration_s: float = plan["run"]["duration_s"]
@@ -67,7 +69,7 @@ def as_it_is(results: Results, measured: Measurement) -> AsItIs:
     there = {flow for flow in flows if Quantity("goodput", *flow) in every}
     found, own = with_sums(every, there), of_runs(results, cell.name)
     runs = with_cell({what: values for what, values in own.items() if _is_of(what, flows)}, there)
-    compared = judged(found, runs, duration_s)
+    compared = judged(found, runs, duration_s, read_loads(found, loads))
     if not compared:
         raise InputError(
             f"{measured.name}: has no quantity in common with the runs; allowed here: counters over a time, of the network that the scenario is of."
@@ -89,6 +91,28 @@ def as_it_is(results: Results, measured: Measurement) -> AsItIs:
         tuple(what for what in runs if what not in both),
         short_runs(measured.name, found, duration_s),
     )
+
+
+def read_flows(scenario: Scenario, marks: Sequence[Mark]) -> frozenset[tuple[str, str]]:
+    """Station and direction of the flows whose load `wifair import` has read: documents at the mean rate of one measurement. `marks` are those of the file."""
+    marked = {mark.path for mark in marks if mark.family == "flows.application"}
+    flows = scenario.settings().get("flows", [])
+    return frozenset(
+        (str(flow.get("station")), str(flow.get("direction")))
+        for i, flow in enumerate(flows)
+        if f"flows[{i}].application" in marked
+    )
+
+
+def read_loads(measured: Mapping[Quantity, Measured], flows: frozenset[tuple[str, str]]) -> dict[Quantity, float]:
+    """The quantities of these flows that are as uncertain as one measurement, with the seconds of one: goodput, its sums, and the airtime of their stations."""
+    sums = {Quantity("down" if direction == "down" else "up") for _, direction in flows}
+    loads = (
+        {Quantity("goodput", *flow) for flow in flows} | {Quantity("airtime", station) for station, _ in flows} | sums
+    )
+    return {
+        what: each.elapsed_s / len(each.values) for what, each in measured.items() if what in loads and each.elapsed_s
+    }
 
 
 def used(measured: Mapping[Quantity, Measured], flows: frozenset[tuple[str, str]]) -> dict[Quantity, Measured]:
