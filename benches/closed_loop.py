@@ -277,7 +277,7 @@ def summary(found: Sequence[Outcome]) -> str:
     if left:
         right = sum(bool(each.is_left) for each in left)
         text += f" In {right} of the {len(left)} networks that are left as they are, the nearest change gains no more than what matters."
-    return f"{text} `fit` accepts {sum(each.is_fit for each in found)} of {len(found)} networks."
+    return text
 
 
 def main() -> None:
@@ -300,7 +300,8 @@ def main() -> None:
         "in the network",
         "within",
     )
-    made = f"{table(heads, [each.row for each in found])}\n\n{summary(found)}"
+    fits = f"`fit` accepts {sum(each.is_fit for each in found)} of {len(found)} networks."
+    made = f"{table(heads, [each.row for each in found])}\n\n{summary(found)} {fits}"
     print(made)
     if given.page:
         MARKS.write(given.page, made)

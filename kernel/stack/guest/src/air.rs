@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixDatagram;
+use std::process::Command;
 
 use nix::poll::PollFlags;
 use serde_json::{Value, json};
@@ -27,6 +28,12 @@ use crate::netlink::{Batch, Message, Socket};
 pub const MARKS: &str = "/run/air";
 /// More than the kernel's limits let wait below mac80211.
 const TX_QUEUE_PACKETS: u32 = 100_000;
+/// What the access point shows, by name, with the arguments of `iw`.
+const SHOWN: [(&str, [&str; 4]); 3] = [
+    ("station", ["dev", "wlan0", "station", "dump"]),
+    ("survey", ["dev", "wlan0", "survey", "dump"]),
+    ("info", ["dev", "wlan0", "info", ""]),
+];
 
 /// What becomes of frames when a PPDU's response has been received, or its end has come in vain.
 type Report = Vec<(u32, Outcome)>;
@@ -47,6 +54,8 @@ pub struct Air {
     reported: u32,
     began: Option<BssSnapshot>,
     counts: Counts,
+    /// What the access point shows when the measurement begins and when it ends, if that is asked for.
+    shown: Option<Vec<Value>>,
 }
 
 /// What the medium counts beyond the BSS.
@@ -79,8 +88,8 @@ fn hardware(plan: &Value) -> Result<BssSpec, Fault> {
 }
 
 impl Air {
-    /// Registers as the medium of all radios.
-    pub fn new(plan: &Value, seed: u64) -> Result<Air, Fault> {
+    /// Registers as the medium of all radios. `shows` keeps what the access point shows.
+    pub fn new(plan: &Value, seed: u64, shows: bool) -> Result<Air, Fault> {
         let spec = hardware(plan)?;
         if !spec.aggregates() {
             return Err(
@@ -110,6 +119,7 @@ impl Air {
             reported: 0,
             began: None,
             counts: Counts::default(),
+            shown: shows.then(Vec::new),
         })
     }
 
@@ -255,9 +265,34 @@ impl Air {
         let now = self.clock.now()?;
         self.advance(now);
         let snapshot = self.bss.snapshot(now);
+        self.show(&snapshot)?;
         let Some(began) = self.began.replace(snapshot.clone()) else { return Ok(false) };
         println!("RESULT {}", self.result(&snapshot.since(&began)));
         Ok(true)
+    }
+
+    /// Keeps what the access point shows, if that is asked for. Its radio has counted on its channel what the BSS has counted since the start.
+    fn show(&mut self, usage: &BssSnapshot) -> Result<(), Fault> {
+        let Some(shown) = &mut self.shown else { return Ok(()) };
+        let (mut received, mut sent) = (usage.collision_airtime, usage.beacons.airtime);
+        for station in &usage.stations {
+            received += station.up.airtime;
+            sent += station.down.airtime;
+        }
+        let times = [usage.elapsed, usage.elapsed - usage.idle, received, sent];
+        hwsim::survey(self.family, 0, times, &mut self.batch);
+        self.socket.send(&mut self.batch)?;
+        let mut found = serde_json::Map::new();
+        for (name, arguments) in SHOWN {
+            let arguments = arguments.into_iter().filter(|word| !word.is_empty());
+            let done = Command::new("iw").args(arguments).output()?;
+            if !done.status.success() {
+                return Err(format!("iw, {name}: {}", String::from_utf8_lossy(&done.stderr)).into());
+            }
+            found.insert(name.to_owned(), String::from_utf8(done.stdout)?.into());
+        }
+        shown.push(found.into());
+        Ok(())
     }
 
     fn result(&self, usage: &BssSnapshot) -> Value {
@@ -290,6 +325,7 @@ impl Air {
             "refused": self.counts.refused,
             "late": self.counts.late,
             "in_bss": self.frames.len(),
+            "shown": self.shown,
         }})
     }
 }

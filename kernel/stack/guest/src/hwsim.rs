@@ -1,4 +1,4 @@
-//! The messages of `mac80211_hwsim` (`mac80211_hwsim.h`), with the attributes that `hwsim.patch` adds.
+//! The messages of `mac80211_hwsim` (`mac80211_hwsim.h`), with what `linux.patch` and `survey.patch` add.
 
 use wifair_core::Time;
 use wifair_wlan::{Format, Mode};
@@ -11,6 +11,7 @@ const REGISTER: u8 = 1;
 /// The command of a frame, in both directions.
 pub const FRAME: u8 = 2;
 const TX_INFO_FRAME: u8 = 3;
+const SURVEY_OF: u8 = 12;
 
 const ADDR_RECEIVER: u16 = 1;
 const ADDR_TRANSMITTER: u16 = 2;
@@ -26,6 +27,7 @@ const AIRTIME: u16 = 30;
 const AMPDU_LEN: u16 = 31;
 const AMPDU_ACK_LEN: u16 = 32;
 const MORE: u16 = 33;
+const SURVEY: u16 = 34;
 
 const STAT_ACK: u32 = 4;
 /// Flags of a rate (`enum hwsim_tx_rate_flags`).
@@ -200,5 +202,13 @@ fn us(time: Time) -> u32 {
 /// Asks for the frames of all radios.
 pub fn register(family: u16, batch: &mut Batch) {
     batch.begin(family, REGISTER);
+    batch.end();
+}
+
+/// Says what a radio has counted on its channel: all the time, when it was busy, what it has received and sent.
+pub fn survey(family: u16, radio: usize, times: [Time; 4], batch: &mut Batch) {
+    batch.begin(family, SURVEY_OF);
+    batch.put(ADDR_TRANSMITTER, &address(radio));
+    batch.put(SURVEY, &times.map(|time| (time.as_ns() / 1_000_000).to_ne_bytes()).concat());
     batch.end();
 }

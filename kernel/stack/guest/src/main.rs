@@ -1,6 +1,7 @@
 //! wifair's medium and a scenario's traffic, inside user-mode Linux in virtual time.
 //!
-//! `wifair-guest air PLAN SEED` carries the frames of `mac80211_hwsim` over a [`wifair_wlan::Bss`]. `wifair-guest traffic PLAN
+//! `wifair-guest air PLAN SEED` carries the frames of `mac80211_hwsim` over a [`wifair_wlan::Bss`]; with `shown` after it, the result has
+//! what `iw` shows of the access point when the measurement begins and ends. `wifair-guest traffic PLAN
 //! SEED WARMUP_S DURATION_S` opens the scenario's flows between network namespaces, and ends the measurement. Each prints one
 //! line that begins with `RESULT`, and JSON.
 
@@ -23,10 +24,11 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match arguments[..] {
-        ["air", plan, seed] => air(plan, seed),
+        ["air", plan, seed] => air(plan, seed, false),
+        ["air", plan, seed, "shown"] => air(plan, seed, true),
         ["traffic", plan, seed, warmup_s, duration_s] => traffic(plan, seed, warmup_s, duration_s),
         _ => {
-            Err("usage: wifair-guest air PLAN SEED | wifair-guest traffic PLAN SEED WARMUP_S DURATION_S"
+            Err("usage: wifair-guest air PLAN SEED [shown] | wifair-guest traffic PLAN SEED WARMUP_S DURATION_S"
                 .into())
         }
     };
@@ -39,8 +41,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn air(plan: &str, seed: &str) -> Result<(), Fault> {
-    air::Air::new(&read(plan)?, seed.parse()?)?.run()
+fn air(plan: &str, seed: &str, shows: bool) -> Result<(), Fault> {
+    air::Air::new(&read(plan)?, seed.parse()?, shows)?.run()
 }
 
 fn traffic(plan: &str, seed: &str, warmup_s: &str, duration_s: &str) -> Result<(), Fault> {
