@@ -5,13 +5,14 @@ its counters are taken as those of the access point were, and what is unknown is
 
 1. Without errors and other networks, n seeds of d seconds give each share a mean m and a standard deviation s.
 2. A share x that was read over T seconds agrees if x − m ≤ t s √(1/n + d/T): the prediction interval of one run of T seconds. Student's t is for 99 %
-   that all shares agree (Bonferroni), and s is at least the median of the stations', since few seeds may differ by less than the next ones. The data cannot
-   tell more, and nothing is assumed. Stations with the same link are first compared together, by the means of their shares, since few frames of each station
+   that all shares agree (Bonferroni). s of a station is at least the median of the stations', since few seeds may differ by less than the next ones; the share of
+   others is of the whole cell and has its own. The data cannot tell more, and nothing is assumed. Stations with the same link are first compared together, by the means of their shares, since few frames of each station
    tell little: without those farther from the median of them than chance allows. s is then that of the mean, at least the median of the stations' divided by
    √(number of stations). If the mean does not agree, all of them have the same error rate. The others are compared alone.
 3. Otherwise, since collisions and errors are independent, 1 − m = (1 − c)(1 − e) with the collisions c and the error rate e. With the same collisions, x
    needs 1 − e' = (1 − e)(1 − x)/(1 − m). The time of others grows by x − m.
-4. The scenario runs with these values, which changes the collisions. Step 3 repeats until all shares that were corrected agree within `TOLERANCE`.
+4. The scenario runs with these values, which changes the collisions. Step 3 repeats until all shares that were corrected agree within `TOLERANCE`. Whether there are
+   others is decided after the errors and think times have been corrected, which change the collisions too.
 
 A flow of documents has one document per cycle: its transfer, which takes longer the more others send, and the think time. The rate that was read gives the cycle,
 and the runs the mean time of a transfer; the think time is the difference. It is corrected in the same runs.
@@ -99,8 +100,9 @@ class Calibrated:
     missed: tuple[str, ...] = ()
 
 
-# Stations that are compared together, or one, or `NEIGHBOURS`.
+# Stations that are compared together, or one, or `OTHERS`.
 Unit = tuple[str, ...]
+OTHERS: Unit = (NEIGHBOURS,)
 
 
 @dataclass(frozen=True)
@@ -126,14 +128,20 @@ def calibrated(made: Callable[[Calibrated], Scenario], readings: Readings, bars:
             return shown(scenario, readings, progress)
 
     present = presented(first, 1)
-    within, wrong = _within(readings, present.shares), _wrong(readings, present.shares)
+    within = _within(readings, present.shares)
+    wrong = [unit for unit in _wrong(readings, present.shares) if unit != OTHERS]
     found = Calibrated(within=within, together=frozenset(name for unit in wrong if len(unit) > 1 for name in unit))
+    has_others, thinks = False, THINK_CORRECTIONS
     for number in range(CORRECTIONS):
-        is_thinking = bool(present.off) and number < THINK_CORRECTIONS
-        if all(abs(_gap(readings, present.shares, unit)) <= TOLERANCE for unit in wrong) and not is_thinking:
+        is_thinking = bool(present.off) and thinks > 0
+        is_right = all(abs(_gap(readings, present.shares, unit)) <= TOLERANCE for unit in wrong) and not is_thinking
+        if not has_others and (is_right or number >= THINK_CORRECTIONS) and OTHERS in _wrong(readings, present.shares):
+            wrong, has_others, is_right, thinks = [*wrong, OTHERS], True, False, THINK_CORRECTIONS
+        if is_right:
             break
         found = _corrected(found, readings, present.shares, wrong)
         if is_thinking:
+            thinks -= 1
             found = replace(found, thinks={**found.thinks, **present.thinks})
         present = presented(made(found), number + 2)
     return replace(found, missed=tuple(_missed(readings, present.shares, wrong)))
@@ -167,15 +175,18 @@ def _level(readings: Readings, present: Mapping[str, Values]) -> float:
 
 
 def _typical(present: Mapping[str, Values]) -> float:
-    """The median of the standard deviations."""
-    return float(np.median([np.nanstd(values, ddof=1) for values in present.values()])) if present else 0.0
+    """The median of the standard deviations of the stations' shares."""
+    found = [np.nanstd(values, ddof=1) for name, values in present.items() if name != NEIGHBOURS]
+    return float(np.median(found)) if found else 0.0
 
 
 def _within(readings: Readings, present: Mapping[str, Values]) -> dict[str, float]:
-    """By how much each share may differ from the mean by chance."""
+    """By how much each share may differ from the mean by chance. The time of others is of the whole cell, and varies less than the retries of a station."""
     typical, level = _typical(present), _level(readings, present)
     return {
-        name: prediction_half_width(values, readings.shares[name].elapsed_s / DURATION_S, level, typical)
+        name: prediction_half_width(
+            values, readings.shares[name].elapsed_s / DURATION_S, level, 0.0 if name == NEIGHBOURS else typical
+        )
         for name, values in present.items()
     }
 
@@ -184,7 +195,7 @@ def _corrected(found: Calibrated, readings: Readings, present: Mapping[str, Valu
     errors, others = dict(found.errors), found.others
     for unit in wrong:
         gap = _gap(readings, present, unit)
-        if unit == (NEIGHBOURS,):
+        if unit == OTHERS:
             others = min(max(others + gap, 0.0), MOST_OTHERS)
             continue
         mean = float(np.nanmean(_mean(present, unit)))
@@ -253,6 +264,6 @@ def _missed(readings: Readings, present: Mapping[str, Values], wrong: list[Unit]
     for unit in wrong:
         gap, read = _gap(readings, present, unit), float(np.mean([readings.shares[name].value for name in unit]))
         if abs(gap) > TOLERANCE:
-            what = "a share of the time of" if unit == (NEIGHBOURS,) else "a share of retries of"
+            what = "a share of the time of" if unit == OTHERS else "a share of retries of"
             missed.append(f"{', '.join(unit)}: {what} {read:.3g} was read, and the scenario has {read - gap:.3g}")
     return missed
