@@ -661,6 +661,23 @@ def test_errors_are_told_from_the_collisions_of_a_minute() -> None:
     assert calibration.calibrated(lambda _: scenario, calibration.Readings(shares)).errors == {}
 
 
+def test_dumps_of_the_kernel_give_the_goodput_of_its_sockets() -> None:
+    """Output of iw 5.19 on Linux 6.12 under `benches/closed_loop_linux.py`: four downloads, four uploads and a ping, 20 s apart, with a survey that the medium has filled."""
+    folder = ROOT / "tests" / "data" / "ap-of-linux"
+    files = [folder / f"{name}-{when}.txt" for name in ("station", "survey", "info") for when in ("begin", "end")]
+    observed = observe(files)
+    assert observed.survey
+    times = [getattr(observed.survey, name) for name in ("active_ms", "busy_ms", "receive_ms", "transmit_ms")]
+    assert [each.value for each in times] == [20000, 19615, 16291, 3324]
+    of_sockets = {"down": [2.02, 2.16, 2.21, 2.21], "up": [10.88, 10.45, 8.65, 6.98]}
+    found: dict[str, list[float]] = {"down": [], "up": []}
+    for table in document(observed, "x").tables:
+        if table.header == "[[flows]]":
+            found[str(table.keys["direction"].value)].append(float(table.remark.split()[0]))
+    for way, rates in of_sockets.items():
+        assert found[way] == pytest.approx(rates, rel=0.01)
+
+
 def test_the_time_of_others_is_judged_by_its_own_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     """The few frames of most stations vary by 0.15 and hide nothing of what others take: of the whole cell the runs vary by 0.005."""
     rng = np.random.default_rng(2)
