@@ -1,10 +1,10 @@
 """The closed loop without hardware: does the gain that is predicted from what an access point shows hold in the network that was only observed?
 
-    .venv/bin/python benches/closed_loop.py [--only N…] [--as-imported] [--rows DIR] [--store DIR] [--threads N] [--page docs/advise.md]
+    .venv/bin/python benches/closed_loop.py [--only N…] [--kept] [--as-imported] [--rows DIR] [--store DIR] [--threads N] [--page docs/advise.md]
 
 1. The network runs, and its access point shows it three times (`run --as-ap`, 60 s each).
 2. `import` makes a scenario of the first time. `fit` searches what it assumes, with two of the times, and the third decides; without a fit the scenario stays as
-   it was imported. `--as-imported` leaves this step out.
+   it was imported. `--as-imported` leaves this step out, and writes a table apart.
 3. `advise` says what to change in that scenario, and what that is worth.
 4. The change is made in the network itself, which runs with 24 seeds before and after it.
 
@@ -13,8 +13,8 @@ the network's gain leaves open. Whether it also holds by chance alone is listed 
 gain in the search is made all the same: the advice was wrong if that gains more than what matters.
 
 Networks are those of the gallery, and those of `wifair population --seed 7`, kind by kind in turn, in this order until ten networks have a predicted gain. The order and the
-goal of each were written down before the first of them was run. Each row is kept in DIR; `--only N` runs these networks again, and a row of another N stays.
-Finished replications are in the store, so that the same command continues where it was stopped.
+goal of each were written down before the first of them was run. Each row is kept in DIR; `--only N` runs these networks again, and a row of another N stays. `--kept`
+runs none, and writes the rows that are there. Finished replications are in the store, so that the same command continues where it was stopped.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ from wifair.study.study import Study
 from wifair.tuning.goals import parsed
 
 MARKS = Marks("closed-loop", "benches/closed_loop.py")
+AS_IMPORTED = Marks("closed-loop-as-imported", MARKS.command)
 AP = {"ap.scheme": "mac80211", "ap.hardware": "firmware", "mac.edca.classify": "dscp", "run.duration_s": 60}
 # Seeds of what the access point shows, and of what the change does in the network.
 SHOWN = range(5001, 5004)
@@ -196,6 +197,8 @@ def outcome(network: Network, given: argparse.Namespace, store: Store) -> Outcom
     truth = results.with_metrics(*(goal.own for goal in goals if goal.own))
     without, with_it = (truth.values(cell.name, goals[0].metric).to_numpy() for cell in cells)
     true = criterion.effect(with_it, without)
+    if not true.n:
+        return Outcome((*head, change.name, "", "", "no value of this goal", ""), is_fit=is_fit)
     if advice.best is None:
         is_right = standing(criterion, with_it, without) is not Standing.BETTER
         words = "rightly left" if is_right else "**wrongly left**"
@@ -250,13 +253,13 @@ class Rows:
 
 
 def rows(given: argparse.Namespace) -> Iterator[Outcome]:
-    """The rows in order, until enough networks have a predicted gain; with `--only` those of these numbers alone are run."""
+    """The rows in order, until enough networks have a predicted gain. With `--only` those of these numbers alone are run, with `--kept` none."""
     store, kept, predicted = Store(given.store), Rows(given.rows, given.as_imported), 0
     for number, network in enumerate(NETWORKS, 1):
         if number > len(GALLERY) and predicted >= ENOUGH:
             return
         found = kept.of(number)
-        if number in given.only or (found is None and not given.only):
+        if number in given.only or (found is None and not given.only and not given.kept):
             began = time.perf_counter()
             found = outcome(network, given, store)
             kept.add(number, found)
@@ -284,6 +287,7 @@ def main() -> None:
     """Closes the loop of each network, and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", type=int, nargs="*", default=[], help="numbers of networks, from 1 on")
+    parser.add_argument("--kept", action="store_true", help="without a run: the rows that are kept")
     parser.add_argument("--as-imported", action="store_true", help="without fit")
     parser.add_argument("--rows", type=Path, default=Path("results/closed-loop"))
     parser.add_argument("--store", type=Path, default=Path("results/store"))
@@ -300,11 +304,11 @@ def main() -> None:
         "in the network",
         "within",
     )
-    fits = f"`fit` accepts {sum(each.is_fit for each in found)} of {len(found)} networks."
-    made = f"{table(heads, [each.row for each in found])}\n\n{summary(found)} {fits}"
+    fits = f" `fit` accepts {sum(each.is_fit for each in found)} of {len(found)} networks."
+    made = f"{table(heads, [each.row for each in found])}\n\n{summary(found)}{'' if given.as_imported else fits}"
     print(made)
     if given.page:
-        MARKS.write(given.page, made)
+        (AS_IMPORTED if given.as_imported else MARKS).write(given.page, made)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,9 @@ from benches.closed_loop import ENOUGH, GALLERY, NETWORKS, Network, Outcome, row
 
 
 def given(folder: Path, *only: int) -> argparse.Namespace:
-    return argparse.Namespace(only=list(only), as_imported=False, rows=folder, store=folder / "store", threads=1)
+    return argparse.Namespace(
+        only=list(only), kept=False, as_imported=False, rows=folder, store=folder / "store", threads=1
+    )
 
 
 def test_networks_are_run_in_order_until_enough_have_a_gain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,6 +33,9 @@ def test_networks_are_run_in_order_until_enough_have_a_gain(tmp_path: Path, monk
 
     monkeypatch.setattr(closed_loop, "outcome", outcome)
     assert [each.row for each in rows(given(tmp_path, 3))] == [(NETWORKS[2].about,)]
+    kept = given(tmp_path)
+    kept.kept = True
+    assert [each.row for each in rows(kept)] == [(NETWORKS[2].about,)]
     found = list(rows(given(tmp_path)))
     last = len(GALLERY) + ENOUGH - len(GALLERY) // 2
     assert [each.row for each in found] == [(network.about,) for network in NETWORKS[:last]]

@@ -271,7 +271,8 @@ impl Air {
         Ok(true)
     }
 
-    /// Keeps what the access point shows, if that is asked for. Its radio has counted on its channel what the BSS has counted since the start.
+    /// Keeps what the access point shows, if that is asked for. Its radio has counted on its channel what the BSS has counted
+    /// since the start.
     fn show(&mut self, usage: &BssSnapshot) -> Result<(), Fault> {
         let Some(shown) = &mut self.shown else { return Ok(()) };
         let (mut received, mut sent) = (usage.collision_airtime, usage.beacons.airtime);

@@ -1,7 +1,7 @@
 //! wifair's medium and a scenario's traffic, inside user-mode Linux in virtual time.
 //!
-//! `wifair-guest air PLAN SEED` carries the frames of `mac80211_hwsim` over a [`wifair_wlan::Bss`]; with `shown` after it, the result has
-//! what `iw` shows of the access point when the measurement begins and ends. `wifair-guest traffic PLAN
+//! `wifair-guest air PLAN SEED` carries the frames of `mac80211_hwsim` over a [`wifair_wlan::Bss`]; with `shown` after it, the
+//! result has what `iw` shows of the access point when the measurement begins and ends. `wifair-guest traffic PLAN
 //! SEED WARMUP_S DURATION_S` opens the scenario's flows between network namespaces, and ends the measurement. Each prints one
 //! line that begins with `RESULT`, and JSON.
 
@@ -27,10 +27,10 @@ fn main() -> ExitCode {
         ["air", plan, seed] => air(plan, seed, false),
         ["air", plan, seed, "shown"] => air(plan, seed, true),
         ["traffic", plan, seed, warmup_s, duration_s] => traffic(plan, seed, warmup_s, duration_s),
-        _ => {
-            Err("usage: wifair-guest air PLAN SEED [shown] | wifair-guest traffic PLAN SEED WARMUP_S DURATION_S"
-                .into())
-        }
+        _ => Err(
+            "usage: wifair-guest air PLAN SEED [shown] | wifair-guest traffic PLAN SEED WARMUP_S DURATION_S"
+                .into(),
+        ),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
