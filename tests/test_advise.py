@@ -33,6 +33,7 @@ from wifair.errors import InputError
 from wifair.everything.criteria import Criterion
 from wifair.everything.verdict import Standing
 from wifair.observed import imported
+from wifair.observed.calibration import NEIGHBOURS
 from wifair.observed.origins import marks
 from wifair.observed.written import summary, text
 from wifair.stats import Interval, Values
@@ -605,6 +606,22 @@ def test_marks_are_those_that_import_writes(tmp_path: Path) -> None:
     found = Counter((mark.family, mark.origin, mark.what) for mark in marks(text(made)) if mark.key)
     assert found == written
     assert ("ap.scheme", "unknown") in {(mark.path, mark.origin) for mark in marks(text(made))}
+
+
+def test_no_probe_is_at_the_station_for_other_networks() -> None:
+    """Its link is the slowest, but it is none of the owner's stations."""
+    stations = [{"name": "near", "mcs": 7}, {"name": "far", "mcs": 3}, {"name": NEIGHBOURS, "mcs": 0}]
+    udp = {"name": "udp", "rate_mbps": 0.2}
+    flows = [
+        {"station": "near", "direction": "down"},
+        {"station": "far", "direction": "down"},
+        {"station": NEIGHBOURS, "direction": "up", "application": udp},
+    ]
+    scenario, [remark] = with_probes(
+        Scenario(phy={"name": "802.11n"}, stations=stations, flows=flows), parsed(["pings"])
+    )
+    assert scenario.settings()["flows"][-1]["station"] == "far"
+    assert "added at far, whose link is the slowest" in remark
 
 
 def test_a_fitted_value_takes_the_others_that_fit_as_well() -> None:

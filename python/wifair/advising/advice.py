@@ -19,6 +19,7 @@ from wifair.errors import InputError, Interrupted
 from wifair.everything.criteria import Criterion
 from wifair.everything.side_effects import side_effects
 from wifair.everything.verdict import Standing, Verdict
+from wifair.observed.calibration import NEIGHBOURS
 from wifair.observed.origins import Mark
 from wifair.papers.runs import Runs
 from wifair.planned import bsss_of, others_of, part
@@ -516,7 +517,7 @@ def with_probes(scenario: Scenario, goals: Sequence[Goal], bss: str = "") -> tup
 
 def _slowest(scenario: Scenario, bss: str) -> str:
     access = scenario.channel_access(1500)
-    named = {station["label"] for station in judged_plan(scenario, bss)["bss"]["stations"]}
+    named = {station["label"] for station in judged_plan(scenario, bss)["bss"]["stations"]} - {NEIGHBOURS}
     called = {str(group.name) for group in scenario.stations if group.count == 1}
     called |= {f"{group.name}-{i}" for group in scenario.stations if group.count > 1 for i in range(1, group.count + 1)}
     times = {station: row["one"]["airtime_us"] for (station, way), row in access.items() if way == "down"}
