@@ -197,18 +197,19 @@ def outcome(network: Network, given: argparse.Namespace, store: Store) -> Outcom
     truth = results.with_metrics(*(goal.own for goal in goals if goal.own))
     without, with_it = (truth.values(cell.name, goals[0].metric).to_numpy() for cell in cells)
     true = criterion.effect(with_it, without)
+    title = change.name if advice.best else f"leave it; nearest: {change.name}"
     if not true.n:
-        return Outcome((*head, change.name, "", "", "no value of this goal", ""), is_fit=is_fit)
+        return Outcome((*head, title, "", "", "no value of this goal", ""), is_fit=is_fit)
     if advice.best is None:
         is_right = standing(criterion, with_it, without) is not Standing.BETTER
         words = "rightly left" if is_right else "**wrongly left**"
-        row = (*head, f"leave it; nearest: {change.name}", "", "", criterion.effect_text(true), words)
+        row = (*head, title, "", "", criterion.effect_text(true), words)
         return Outcome(row, is_left=is_right, is_fit=is_fit)
     predicted, assumed = advice.effect(change, criterion), advice.predicted(change, criterion)
     by_chance, holds = agree(predicted, true), agree(assumed, true)
     verdict = "chance alone" if by_chance else "with what is assumed" if holds else "**no**"
     effects = tuple(map(criterion.effect_text, (predicted, assumed, true)))
-    return Outcome((*head, change.name, *effects, verdict), holds, by_chance, is_fit=is_fit)
+    return Outcome((*head, title, *effects, verdict), holds, by_chance, is_fit=is_fit)
 
 
 def standing(criterion: Criterion, with_it: Values, without: Values) -> Standing:

@@ -8,7 +8,8 @@
 3. The change is made in the kernel by the commands of the advice, which runs with five seeds before and after it. EDCA parameters are announced by hostapd, and apply in
    the medium, since `mac80211_hwsim` does not contend. Goodput is that of the sockets, round-trip times are those of the ping.
 
-The prediction holds as in benches/closed_loop.py. Finished runs of the kernel are kept in the file and not repeated.
+The prediction holds as in benches/closed_loop.py. The table also has what the change does in wifair's runs of the network itself: where that differs from the kernel, it is not `import`
+that is at fault. Finished runs of the kernel are kept in the file and not repeated.
 """
 
 from __future__ import annotations
@@ -25,19 +26,22 @@ from typing import Any
 
 import numpy as np
 from closed_loop import Outcome, agree, nearest, standing, summary
-from linux_stack import KERNEL, PHYS, TCP, boot, of_kernel
+from linux_stack import KERNEL, PHYS, SIMULATED, TCP, boot, of_kernel
 from wifair import Scenario
 from wifair.advising import OWN, Advising
 from wifair.advising.changes import Change
 from wifair.emulate.kept import Kept
+from wifair.everything.criteria import Criterion
 from wifair.everything.verdict import Standing
 from wifair.markdown import Marks, table
 from wifair.observed import imported
 from wifair.observed.origins import marks
 from wifair.observed.written import text
-from wifair.stats import Values
+from wifair.stats import Interval, Values
+from wifair.study.job import Cell
 from wifair.study.store import Store
-from wifair.tuning.goals import parsed
+from wifair.study.study import Study
+from wifair.tuning.goals import Goal, parsed
 
 MARKS = Marks("closed-loop-linux", "benches/closed_loop_linux.py")
 # The kernel whose access point has a survey.
@@ -166,18 +170,31 @@ def outcome(network: Network, kernel: Kernel, given: argparse.Namespace) -> Outc
     change = advice.best or nearest(advice, advising.settable, criterion)
     with_it, without = kernel.truth(network, change), kernel.truth(network, None)
     true = criterion.effect(with_it, without)
+    effects = (
+        criterion.effect_text(true),
+        criterion.effect_text(simulated(network, change, goals, criterion, given.threads)),
+    )
     if advice.best is None:
         is_right = standing(criterion, with_it, without) is not Standing.BETTER
         words = "rightly left" if is_right else "**wrongly left**"
-        return Outcome(
-            (*head, f"leave it; nearest: {change.name}", "", "", criterion.effect_text(true), words), is_left=is_right
-        )
+        return Outcome((*head, f"leave it; nearest: {change.name}", "", "", *effects, words), is_left=is_right)
     predicted, assumed = advice.effect(change, criterion), advice.predicted(change, criterion)
     by_chance, holds = agree(predicted, true), agree(assumed, true)
     verdict = "chance alone" if by_chance else "with what is assumed" if holds else "**no**"
     return Outcome(
-        (*head, change.name, *map(criterion.effect_text, (predicted, assumed, true)), verdict), holds, by_chance
+        (*head, change.name, *map(criterion.effect_text, (predicted, assumed)), *effects, verdict), holds, by_chance
     )
+
+
+def simulated(
+    network: Network, change: Change, goals: Sequence[Goal], criterion: Criterion, threads: int | None
+) -> Interval:
+    """What the change does in wifair's runs of the network itself."""
+    scenario = network.scenario()
+    results = Study([Cell(OWN, scenario), Cell("changed", change.applied(scenario))], SIMULATED).run(threads)
+    runs = results.with_metrics(*(goal.own for goal in goals if goal.own))
+    without, with_it = (runs.values(name, goals[0].metric).to_numpy() for name in (OWN, "changed"))
+    return criterion.effect(with_it, without)
 
 
 def main() -> None:
@@ -194,7 +211,15 @@ def main() -> None:
         if not given.only or number in given.only:
             found.append(outcome(network, kernel, given))
             print(f"{number}: {'; '.join(found[-1].row)}", file=sys.stderr, flush=True)
-    heads = ("network, goal", "change", "predicted, by chance", "with what is assumed", "in the kernel", "within")
+    heads = (
+        "network, goal",
+        "change",
+        "predicted, by chance",
+        "with what is assumed",
+        "in the kernel",
+        "in wifair's runs of it",
+        "within",
+    )
     made = f"{table(heads, [each.row for each in found])}\n\n{summary(found)}"
     print(made)
     if given.page:
