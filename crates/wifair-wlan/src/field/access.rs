@@ -50,6 +50,12 @@ impl Backoff {
         if self.is_ready { self.origin + rules.slot * self.counter } else { Time::MAX }
     }
 
+    /// Whether it has a frame, or a counter that has not expired: otherwise neither counter nor origin is read before it draws
+    /// or a packet arrives.
+    pub(super) fn counts(&self) -> bool {
+        self.is_ready || !self.has_expired
+    }
+
     /// Sets CWmin: a smaller CW is raised to it.
     pub(super) fn set_cw_min(&mut self, cw_min: u16) {
         self.access.cw_min = cw_min;

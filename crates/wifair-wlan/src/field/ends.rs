@@ -2,40 +2,26 @@
 
 use wifair_core::Time;
 
-use super::frame::{ExchangeStep, FieldFrame, FrameId};
-use super::node::{FieldNode, Lock};
+use super::frame::{ExchangeStep, FieldFrame};
+use super::node::FieldNode;
 use super::occupancy::Occupied;
 use super::{Field, FieldEvent};
 
 impl Field {
     /// Handles the ends of frames at `now`, all of them before any node's CCA is judged.
     pub(super) fn end_frames(&mut self, now: Time, events: &mut Vec<FieldEvent>) {
-        let mut ended: Vec<(FrameId, FieldFrame)> = Vec::new();
-        self.next_end = Time::MAX;
-        for (id, slot) in self.frames.iter_mut().enumerate() {
-            ended.extend(slot.take_if(|frame| frame.ends == now).map(|frame| (id, frame)));
-            self.next_end = slot.as_ref().map_or(self.next_end, |frame| frame.ends.min(self.next_end));
-        }
-        ended.sort_by_key(|(_, frame)| frame.from);
-        self.touched.clear();
-        for (id, frame) in ended {
-            self.nodes[frame.from].end_sending();
-            self.touched.push(frame.from);
+        let mut ended = std::mem::take(&mut self.ended);
+        self.frames.end_first(&mut ended);
+        ended.sort_unstable_by_key(|(_, frame)| frame.from);
+        for (id, frame) in ended.drain(..) {
             self.count_frame(frame.from, false, now);
-            let (mut is_answered, mut is_decoded) = (false, false);
-            for index in 0..self.rows[frame.from].len() {
-                let (node, power) = self.rows[frame.from][index];
-                self.touched.push(node);
-                let Some(lock) = self.nodes[node].remove(id, power) else { continue };
-                match self.receive(node, &frame, &lock, now) {
-                    true => {
-                        is_decoded |= node == frame.to;
-                        is_answered |= self.decode(node, &frame, now, events);
-                    }
-                    false if node == frame.to => self.miss(node, &frame, now),
-                    false => {}
-                }
+            let FieldNode { mpdus, decoded, .. } = &mut self.nodes[frame.from];
+            let is_decoded = self.receivers.end(id, &frame, mpdus, decoded, now);
+            let is_answered = is_decoded == Some(true) && self.decode(&frame, now, events);
+            if is_decoded == Some(false) {
+                self.miss(frame.to, &frame, now);
             }
+            let is_decoded = is_decoded == Some(true);
             self.count_reception(&frame, is_decoded);
             if is_decoded && !is_answered {
                 self.count_unanswered(&frame);
@@ -45,37 +31,17 @@ impl Field {
             }
             self.know_ack(&frame, events);
         }
-        for index in 0..self.touched.len() {
-            self.nodes[self.touched[index]].review(&self.rules, now);
-        }
+        self.ended = ended;
+        self.receivers.review(&self.frames, &mut self.nodes, &self.rules, now);
         self.note_busy_access_points(now);
     }
 
-    /// A frame that `node` was locked to has ended. Returns whether it is decoded.
-    fn receive(&mut self, node: usize, frame: &FieldFrame, lock: &Lock, now: Time) -> bool {
-        let mut is_decoded = lock.is_decoded(frame.begins, now);
-        if frame.header_ends.is_some() {
-            let at =
-                |(begins, ends): &(Time, Time)| lock.is_decoded(frame.begins + *begins, frame.begins + *ends);
-            let decoded: Vec<bool> = self.nodes[frame.from].mpdus.iter().map(at).collect();
-            is_decoded = decoded.contains(&true);
-            if node == frame.to {
-                self.nodes[frame.from].decoded = decoded;
-            }
-        }
-        self.nodes[node].end_lock(is_decoded, now);
-        is_decoded
-    }
-
-    /// `node` has decoded a frame; whether it answers it.
-    fn decode(&mut self, node: usize, frame: &FieldFrame, now: Time, events: &mut Vec<FieldEvent>) -> bool {
-        if node != frame.to {
-            self.nodes[node].set_nav(now + frame.duration);
-            return false;
-        }
+    /// The addressee of `frame` has decoded it; whether it answers it.
+    fn decode(&mut self, frame: &FieldFrame, now: Time, events: &mut Vec<FieldEvent>) -> bool {
+        let node = frame.to;
         match frame.kind {
             ExchangeStep::Rts => {
-                !self.nodes[node].has_nav(now) && self.owe(node, frame, ExchangeStep::Cts, now)
+                !self.receivers.has_nav(node, now) && self.owe(node, frame, ExchangeStep::Cts, now)
             }
             ExchangeStep::Cts => {
                 self.take_response(node, frame, now) && self.owe(node, frame, ExchangeStep::Data, now)
@@ -99,7 +65,8 @@ impl Field {
 
     /// `node` has decoded a response; whether it has waited for that.
     fn take_response(&mut self, node: usize, frame: &FieldFrame, now: Time) -> bool {
-        let FieldNode { exchange, waits_until, .. } = &mut self.nodes[node];
+        let FieldNode { exchange, .. } = &mut self.nodes[node];
+        let waits_until = self.receivers.waits_until_mut(node);
         let Some(exchange) = exchange.as_mut().filter(|exchange| exchange.began == frame.began) else {
             return false;
         };
@@ -109,7 +76,8 @@ impl Field {
 
     /// `node` has not decoded a frame that is addressed to it: the outcome is known if it waits for that.
     fn miss(&mut self, node: usize, frame: &FieldFrame, now: Time) {
-        let FieldNode { exchange, waits_until, .. } = &mut self.nodes[node];
+        let FieldNode { exchange, .. } = &mut self.nodes[node];
+        let waits_until = self.receivers.waits_until_mut(node);
         if let (true, Some(until), Some(exchange)) = (frame.is_response(), waits_until, exchange) {
             *until = now;
             exchange.ended = now;
@@ -129,10 +97,10 @@ impl Field {
 
     /// The sender of an exchange knows that it has succeeded, if `frame` was the ACK that it has waited for.
     fn know_ack(&mut self, frame: &FieldFrame, events: &mut Vec<FieldEvent>) {
-        let node = &mut self.nodes[frame.to];
         if frame.kind == ExchangeStep::Ack
-            && node.waits_until.is_none()
-            && let Some(exchange) = node.exchange.take_if(|exchange| exchange.began == frame.began)
+            && self.receivers.waits_until(frame.to).is_none()
+            && let Some(exchange) =
+                self.nodes[frame.to].exchange.take_if(|exchange| exchange.began == frame.began)
         {
             events.push(FieldEvent::Acknowledged(exchange));
         }

@@ -106,3 +106,73 @@ impl FieldExchange {
         self.has_rts() && self.data_ends.is_some()
     }
 }
+
+/// The frames on the air.
+pub(super) struct OnAir {
+    /// By place. Those that have ended stay until another takes their place.
+    frames: Vec<FieldFrame>,
+    /// By place: when the frame ends; [`Time::MAX`] if there is none.
+    ends: Vec<Time>,
+    next_end: Time,
+}
+
+impl OnAir {
+    /// No frame.
+    pub(super) fn new() -> OnAir {
+        OnAir { frames: Vec::new(), ends: Vec::new(), next_end: Time::MAX }
+    }
+
+    /// When the first of them ends; [`Time::MAX`] if there is none.
+    pub(super) fn next_end(&self) -> Time {
+        self.next_end
+    }
+
+    /// Puts a frame on the air.
+    pub(super) fn put(&mut self, frame: FieldFrame) -> FrameId {
+        self.next_end = self.next_end.min(frame.ends);
+        let free = self.ends.iter().position(|ends| *ends == Time::MAX);
+        let id = free.unwrap_or_else(|| {
+            self.frames.push(frame);
+            self.ends.push(Time::MAX);
+            self.frames.len() - 1
+        });
+        (self.frames[id], self.ends[id]) = (frame, frame.ends);
+        id
+    }
+
+    /// Takes those that end first off the air, into `ended`.
+    pub(super) fn end_first(&mut self, ended: &mut Vec<(FrameId, FieldFrame)>) {
+        let first = std::mem::replace(&mut self.next_end, Time::MAX);
+        for (id, ends) in self.ends.iter_mut().enumerate() {
+            if *ends == first {
+                *ends = Time::MAX;
+                ended.push((id, self.frames[id]));
+            }
+            self.next_end = self.next_end.min(*ends);
+        }
+    }
+
+    /// All places, those without a frame included.
+    pub(super) fn places(&self) -> std::ops::Range<FrameId> {
+        0..self.ends.len()
+    }
+
+    /// Whether there is a frame in a place.
+    pub(super) fn has(&self, id: FrameId) -> bool {
+        self.ends[id] < Time::MAX
+    }
+}
+
+impl std::ops::Index<FrameId> for OnAir {
+    type Output = FieldFrame;
+
+    fn index(&self, id: FrameId) -> &FieldFrame {
+        &self.frames[id]
+    }
+}
+
+impl std::ops::IndexMut<FrameId> for OnAir {
+    fn index_mut(&mut self, id: FrameId) -> &mut FieldFrame {
+        &mut self.frames[id]
+    }
+}

@@ -22,24 +22,25 @@ impl Field {
         }
     }
 
-    /// Notes whether the medium is physically busy at the access points among the nodes that an instant has reached.
+    /// Notes whether the medium is physically busy at the access points where it has become busy or idle.
     pub(super) fn note_busy_access_points(&mut self, now: Time) {
-        for &node in &self.touched {
-            let bss = self.bss_of[node];
-            if node == 0 || self.bss_of[node - 1] < bss {
-                let meter = &mut self.meters[bss];
-                meter.count(now);
-                meter.ap_is_busy = self.nodes[node].is_physically_busy();
-            }
+        let Field { receivers, meters, bss_of, .. } = self;
+        for node in receivers.turned() {
+            let meter = &mut meters[bss_of[node]];
+            meter.count(now);
+            meter.ap_is_busy = !meter.ap_is_busy;
         }
     }
 
     /// Notes which of the frames on the air disturb each other since these have started.
     pub(super) fn note_disturbances(&mut self, started: &[FrameId], now: Time) {
         for &id in started {
-            for other in 0..self.frames.len() {
+            for other in self.frames.places() {
+                if !self.frames.has(other) {
+                    continue;
+                }
                 self.disturb(id, other);
-                if self.frames[other].is_some_and(|frame| frame.begins < now) {
+                if self.frames[other].begins < now {
                     self.disturb(other, id);
                 }
             }
@@ -48,7 +49,7 @@ impl Field {
 
     /// Notes that a frame is disturbed by another, if that reaches its addressee or comes from it.
     fn disturb(&mut self, id: FrameId, by: FrameId) {
-        let (Some(frame), Some(by)) = (&self.frames[id], &self.frames[by]) else { return };
+        let (frame, by) = (&self.frames[id], &self.frames[by]);
         if by.from == frame.from || (by.from != frame.to && !self.reached.is_by(by.from, frame.to)) {
             return;
         }
@@ -57,7 +58,7 @@ impl Field {
             same_start: same_start || by.begins == frame.begins,
             by_own: by_own || self.bss_of[by.from] == self.bss_of[frame.from],
         };
-        self.frames[id].as_mut().expect("it is on the air").disturbed = disturbed;
+        self.frames[id].disturbed = disturbed;
     }
 
     /// Counts a frame that has ended, and that its addressee has decoded or not.

@@ -17,6 +17,7 @@ mod occupancy;
 mod power;
 mod propagation;
 mod reached;
+mod receivers;
 mod rules;
 pub(crate) mod share;
 mod spec;
@@ -32,15 +33,16 @@ use crate::node::{EdcafId, Numbering};
 use crate::phy::Mode;
 use crate::phy::timing::{BssTiming, ControlFrame};
 use access::Backoff;
-use frame::{Disturbance, ExchangeStep, FieldFrame};
+use frame::{Disturbance, ExchangeStep, FieldFrame, FrameId, OnAir};
 pub(crate) use frame::{FieldExchange, Outgoing};
 use meter::FieldMeter;
 use node::FieldNode;
 use nodes::FieldNodes;
 pub(crate) use occupancy::AirOccupancy;
-use power::{Power, SinrThreshold};
+use power::Power;
 pub use propagation::{FloorsSpec, WallSpec};
 use reached::Reached;
+use receivers::Receivers;
 pub(crate) use rules::FieldRules;
 pub use spec::{EifsAfter, FieldSpec, PairGain};
 pub(crate) use spec::{NodeOfField, Rows};
@@ -68,21 +70,22 @@ pub(crate) struct Field {
     phy: BssTiming,
     waits: Vec<Waits>,
     nodes: FieldNodes,
+    receivers: Receivers,
     /// By transmitter: the nodes that hear it, with the power, in order.
     rows: Rows,
     reached: Reached,
     /// By node: the number of its BSS.
     bss_of: Vec<usize>,
-    frames: Vec<Option<FieldFrame>>,
-    /// When the first of them ends.
-    next_end: Time,
+    frames: OnAir,
     /// Nodes that have won access at this instant, in order.
     winners: Vec<usize>,
     /// By BSS.
     occupancies: Vec<AirOccupancy>,
     meters: Vec<FieldMeter>,
-    /// Nodes that an event of the instant has reached.
-    touched: Vec<usize>,
+    /// Buffers for the frames that end or start at an instant, and for the nodes that are due.
+    ended: Vec<(FrameId, FieldFrame)>,
+    started: Vec<FrameId>,
+    due_nodes: Vec<usize>,
 }
 
 impl Field {
@@ -107,28 +110,36 @@ impl Field {
             phy,
             waits,
             nodes,
+            receivers: Receivers::new(&rows, &bss_of, &rules),
             reached: Reached::new(&rows),
             rows,
             bss_of,
-            frames: Vec::new(),
-            next_end: Time::MAX,
+            frames: OnAir::new(),
             winners: Vec::new(),
             occupancies: (0..bsss).map(|_| AirOccupancy::default()).collect(),
             meters: (0..bsss).map(|_| FieldMeter::default()).collect(),
-            touched: Vec::new(),
+            ended: Vec::new(),
+            started: Vec::new(),
+            due_nodes: Vec::new(),
         }
     }
 
     /// When [`Field::advance`] is due; [`Time::MAX`] if nothing is under way.
     pub(crate) fn due(&self) -> Time {
-        self.next_end.min(self.nodes.due())
+        self.frames.next_end().min(self.nodes.due())
     }
 
     /// Handles a packet that has arrived at `sender`, which has nothing in service.
     pub(crate) fn arrive(&mut self, sender: EdcafId, now: Time) {
         let (node, function) = self.place(sender);
-        self.nodes[node].arrive(function, &self.rules, now);
-        self.nodes.settle(&self.rules);
+        self.receivers.follow_counters(node, &mut self.nodes);
+        let is_physically_busy = self.receivers.is_physically_busy(node);
+        let waits = self.receivers.waits_until(node).is_some_and(|until| now <= until);
+        let has_nav = self.receivers.has_nav(node, now);
+        let FieldNode { backoffs, owes, .. } = &mut self.nodes[node];
+        let is_busy = is_physically_busy || has_nav || owes.is_some() || waits;
+        backoffs[function].arrive(&self.rules.contention, is_physically_busy, is_busy, now);
+        self.settle();
     }
 
     /// Sets the CW for the next backoff of `sender`: CWmin, or a doubled window.
@@ -144,8 +155,9 @@ impl Field {
     /// Lets `sender`, which knows the outcome of its exchange, contend with what it sends next, if there is `more`.
     pub(crate) fn go_on(&mut self, sender: EdcafId, more: bool) {
         let rules = self.rules.contention;
+        self.receivers.follow_counters(self.place(sender).0, &mut self.nodes);
         self.backoff_mut(sender).go_on(&rules, more);
-        self.nodes.settle(&self.rules);
+        self.settle();
     }
 
     /// Lets `sender`, whose exchange has succeeded, continue its TXOP, which began at `txop_began`.
@@ -154,7 +166,7 @@ impl Field {
         let begins = now + self.rules.sifs;
         let (node, _) = self.place(sender);
         self.nodes[node].owes = Some((begins, self.data(&exchange, begins)));
-        self.nodes.settle(&self.rules);
+        self.settle();
     }
 
     /// Which MPDUs of its PPDU the addressee of `sender` has decoded.
@@ -165,7 +177,8 @@ impl Field {
     /// Duration of a wait of `sender` for access that begins now: its IFS and its remaining whole slots.
     pub(crate) fn wait(&self, sender: EdcafId, now: Time) -> Time {
         let (node, function) = self.place(sender);
-        self.nodes[node].wait(function, &self.rules, now)
+        let is_physically_busy = self.receivers.is_physically_busy(node);
+        self.nodes[node].backoffs[function].wait(&self.rules.contention, is_physically_busy, now)
     }
 
     /// Returns slots of `sender` that were drawn after its wait began.
@@ -216,9 +229,9 @@ impl Field {
     /// Whether `from` reaches `to` with a data frame in `mode` while no other node transmits.
     pub(crate) fn reaches(&self, from: usize, to: usize, mode: &Mode) -> bool {
         let power = self.power(from, to);
-        let noise = self.rules.noise(mode);
+        let (noise, threshold) = (self.rules.noise(mode), self.rules.threshold(mode));
         power >= self.rules.preamble_detection
-            && self.rules.preamble.max(SinrThreshold::of_mode(mode)).is_reached(power, noise, Power::ZERO)
+            && self.rules.preamble.max(threshold).is_reached(power, noise, Power::ZERO)
     }
 
     /// Handles the first of what is due at `now == due()`: the ends of frames, timeouts, starts. [`Field::contend`] must have
@@ -229,12 +242,12 @@ impl Field {
         outgoing: impl FnMut(usize, EdcafId) -> Outgoing,
         events: &mut Vec<FieldEvent>,
     ) {
-        if self.next_end == now {
+        if self.frames.next_end() == now {
             self.end_frames(now, events);
         } else if !self.time_out(now, events) {
             self.start_frames(now, outgoing, events);
         }
-        self.nodes.settle(&self.rules);
+        self.settle();
     }
 
     /// `node` answers `frame` by a frame of a kind, a SIFS after its end; whether there is an exchange to answer.
@@ -290,7 +303,7 @@ impl Field {
         mode: &Mode,
         begins: Time,
     ) -> FieldFrame {
-        let (noise, threshold) = (self.rules.noise(mode), SinrThreshold::of_mode(mode));
+        let (noise, threshold) = (self.rules.noise(mode), self.rules.threshold(mode));
         FieldFrame {
             kind,
             from,
@@ -306,22 +319,36 @@ impl Field {
         }
     }
 
+    /// Works out when the nodes are due that have changed.
+    fn settle(&mut self) {
+        self.nodes.settle(&self.receivers, &self.rules);
+    }
+
+    /// When the wait of a node for a response ends, if it waits for one.
+    fn times_out_at(&self, node: usize) -> Option<Time> {
+        self.receivers.waits_until(node).filter(|_| self.nodes[node].exchange.is_some())
+    }
+
     /// Handles timeouts; whether there were any.
     fn time_out(&mut self, now: Time, events: &mut Vec<FieldEvent>) -> bool {
         let mut is_any = false;
-        for index in self.nodes.first_due() {
-            if self.nodes[index].times_out_at() != Some(now) {
+        let mut due = std::mem::take(&mut self.due_nodes);
+        due.clear();
+        self.nodes.first_due(&mut due);
+        for &index in &due {
+            if self.times_out_at(index) != Some(now) {
                 continue;
             }
-            let node = &mut self.nodes[index];
             is_any = true;
-            let received = node.locked_to().and_then(|frame| self.frames[frame]);
+            let received = self.receivers.locked_to(index).map(|frame| self.frames[frame]);
+            let node = &mut self.nodes[index];
             if let Some(response) = received.filter(|frame| frame.to == index && frame.is_response()) {
-                node.waits_until = Some(response.ends);
+                *self.receivers.waits_until_mut(index) = Some(response.ends);
                 continue;
             }
             events.extend(node.exchange.take().map(FieldEvent::Failed));
         }
+        self.due_nodes = due;
         is_any
     }
 }

@@ -6,6 +6,7 @@ use std::ops::{Index, IndexMut};
 use wifair_core::{MinTree, Time};
 
 use super::node::FieldNode;
+use super::receivers::Receivers;
 use super::rules::FieldRules;
 
 /// See the module documentation. [`FieldNodes::settle`] must follow changes before it is asked who is due.
@@ -25,10 +26,10 @@ impl FieldNodes {
     }
 
     /// Works out when the nodes are due that may have changed.
-    pub(super) fn settle(&mut self, rules: &FieldRules) {
+    pub(super) fn settle(&mut self, receivers: &Receivers, rules: &FieldRules) {
         for node in self.changed.drain(..) {
             self.has_changed[node] = false;
-            let due = self.nodes[node].due(rules);
+            let due = self.nodes[node].due(node, receivers, rules);
             if due != self.dues.at(node) {
                 self.dues.set(node, due);
             }
@@ -40,11 +41,19 @@ impl FieldNodes {
         self.dues.earliest()
     }
 
-    /// The nodes that are due then, in order.
-    pub(super) fn first_due(&self) -> Vec<usize> {
-        let mut found = Vec::new();
-        self.dues.earliest_indexes(&mut found);
-        found
+    /// Adds the nodes that are due then to `found`, in order.
+    pub(super) fn first_due(&self, found: &mut Vec<usize>) {
+        self.dues.earliest_indexes(found);
+    }
+
+    /// The medium becomes physically busy at `node`. Returns whether a backoff counter may still run.
+    pub(super) fn freeze(&mut self, node: usize, rules: &FieldRules, now: Time) -> bool {
+        self[node].freeze(rules, now)
+    }
+
+    /// The medium becomes physically idle at `node`, and its IFSs begin at `from`.
+    pub(super) fn resume(&mut self, node: usize, from: Time) {
+        self[node].resume(from);
     }
 }
 

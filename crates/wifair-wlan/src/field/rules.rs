@@ -2,7 +2,7 @@
 
 use wifair_core::Time;
 
-use super::power::{Power, SinrThreshold};
+use super::power::{Power, SinrThreshold, SinrThresholds};
 use super::spec::{EifsAfter, FieldSpec};
 use crate::contention::ContentionRules;
 use crate::mac::Mac;
@@ -27,7 +27,9 @@ pub(crate) struct FieldRules {
     pub energy_detection: Power,
     /// SINR at which a preamble is detected.
     pub(super) preamble: SinrThreshold,
-    noise_dbm: f64,
+    thresholds: SinrThresholds,
+    /// By width, 20 MHz and its doubles.
+    noises: [Power; 5],
 }
 
 impl FieldRules {
@@ -46,13 +48,19 @@ impl FieldRules {
             preamble_detection: Power::from_dbm(spec.preamble_detection_dbm),
             energy_detection: Power::from_dbm(spec.energy_detection_dbm),
             preamble: SinrThreshold::of_preamble(),
-            noise_dbm,
+            thresholds: SinrThresholds::new(),
+            noises: [20.0, 40.0, 80.0, 160.0, 320.0]
+                .map(|width| Power::from_dbm(noise_dbm + 10.0 * libm::log10(width / NOISE_WIDTH_MHZ))),
         }
     }
 
     /// The noise that a frame in `mode` is received with.
     pub(super) fn noise(&self, mode: &Mode) -> Power {
-        let width = f64::from(mode.width_mhz);
-        Power::from_dbm(self.noise_dbm + 10.0 * libm::log10(width / NOISE_WIDTH_MHZ))
+        self.noises[(mode.width_mhz / 20).ilog2() as usize]
+    }
+
+    /// The SINR at which a frame in `mode` is decoded.
+    pub(super) fn threshold(&self, mode: &Mode) -> SinrThreshold {
+        self.thresholds.of(mode)
     }
 }

@@ -2,9 +2,9 @@
 
 use wifair_core::Time;
 
-use super::frame::{ExchangeStep, FieldExchange, FieldFrame, FrameId, Outgoing};
+use super::access::Backoff;
+use super::frame::{ExchangeStep, FieldExchange, FieldFrame, Outgoing};
 use super::node::FieldNode;
-use super::power::Power;
 use super::{Field, FieldEvent};
 use crate::node::{EdcafId, Node};
 
@@ -16,72 +16,38 @@ impl Field {
         mut outgoing: impl FnMut(usize, EdcafId) -> Outgoing,
         events: &mut Vec<FieldEvent>,
     ) {
-        let mut started = Vec::new();
-        let mut due = self.nodes.first_due();
+        let mut started = std::mem::take(&mut self.started);
+        let mut due = std::mem::take(&mut self.due_nodes);
+        due.clear();
+        self.nodes.first_due(&mut due);
         due.append(&mut self.winners);
         due.sort_unstable();
         due.dedup();
-        for index in due {
+        for &index in &due {
             let owed = self.nodes[index].owes.take_if(|(at, _)| *at == now).map(|(_, frame)| frame);
             let won = self.nodes[index].has_won.take();
             events.extend(won.map(FieldEvent::Started));
             let frame = owed
                 .or_else(|| won.map(|sender| self.win(sender, outgoing(self.bss_of[index], sender), now)));
-            started.extend(frame.map(|frame| self.put(frame)));
+            started.extend(frame.map(|frame| self.frames.put(frame)));
         }
         for &id in &started {
-            let frame = self.frames[id].expect("it has just started");
+            let frame = self.frames[id];
             self.count_frame(frame.from, true, now);
-            self.nodes[frame.from].send(id, &self.rules, now);
+            self.receivers.send(frame.from, &mut self.nodes, &self.rules, now);
             self.expect_response(&frame);
-            self.rows[frame.from].iter().for_each(|&(node, power)| self.nodes[node].add(power));
         }
-        self.hear(&started, now);
+        self.receivers.hear(&started, &self.frames, &mut self.nodes, &self.rules, now);
         self.note_disturbances(&started, now);
         self.note_busy_access_points(now);
+        started.clear();
+        (self.started, self.due_nodes) = (started, due);
     }
 
-    /// After all starts of an instant: each node that they reach locks to the strongest of them if it can, and senses.
-    fn hear(&mut self, started: &[FrameId], now: Time) {
-        self.touched.clear();
-        if let [id] = *started {
-            let frame = self.frames[id].expect("it has just started");
-            for &(node, power) in &self.rows[frame.from] {
-                self.touched.push(node);
-                let node = &mut self.nodes[node];
-                node.detect(id, power, &frame, &self.rules);
-                node.sense(&self.rules, now);
-            }
-            return;
-        }
-        let reached = started.iter().filter_map(|&id| self.frames[id].as_ref());
-        self.touched.extend(reached.flat_map(|frame| &self.rows[frame.from]).map(|&(node, _)| node));
-        self.touched.sort_unstable();
-        self.touched.dedup();
-        for index in 0..self.touched.len() {
-            let node = self.touched[index];
-            if let Some((id, power)) = self.strongest(started, node) {
-                let frame = self.frames[id].expect("it has just started");
-                self.nodes[node].detect(id, power, &frame, &self.rules);
-            }
-            self.nodes[node].sense(&self.rules, now);
-        }
-    }
-
-    /// The strongest at `node` of frames that start together.
-    fn strongest(&self, started: &[FrameId], node: usize) -> Option<(FrameId, Power)> {
-        let heard = started.iter().filter_map(|&id| {
-            let row = &self.rows[self.frames[id]?.from];
-            let at = row.binary_search_by_key(&node, |&(node, _)| node).ok()?;
-            Some((id, row[at].1))
-        });
-        heard.max_by_key(|&(_, power)| power)
-    }
-
-    /// Whether what is due at `now` are starts: no frame ends, and no wait.
-    fn has_starts(&self, now: Time) -> bool {
-        let times_out = |node: &usize| self.nodes[*node].times_out_at() == Some(now);
-        self.next_end != now && !self.nodes.first_due().iter().any(times_out)
+    /// Whether what is due at `now` are starts: no frame ends, and no wait of the nodes that are `due`.
+    fn has_starts(&self, due: &[usize], now: Time) -> bool {
+        let times_out = |node: &usize| self.times_out_at(*node) == Some(now);
+        self.frames.next_end() != now && !due.iter().any(times_out)
     }
 
     /// Determines who wins access at `now == due()`, if [`Field::advance`] is going to handle starts: of several channel access
@@ -89,23 +55,37 @@ impl Field {
     /// [`Field::set_window`] and [`Field::go_on`] must follow.
     pub(crate) fn contend(&mut self, now: Time) -> Vec<EdcafId> {
         let mut losers = Vec::new();
-        if !self.has_starts(now) {
-            return losers;
+        let mut due = std::mem::take(&mut self.due_nodes);
+        due.clear();
+        if self.nodes.due() == now {
+            self.nodes.first_due(&mut due);
         }
-        for index in self.nodes.first_due() {
-            if self.nodes[index].owes.as_ref().is_some_and(|(at, _)| *at == now) {
-                continue;
-            }
-            let functions = self.numbering.of_node(Node::at(index));
-            let mut due =
-                functions.enumerate().filter(|(i, _)| self.nodes[index].access(*i, &self.rules) == now);
-            let Some((_, winner)) = due.next() else { continue };
-            losers.extend(due.map(|(_, loser)| loser));
-            self.nodes[index].win(winner, &self.rules, now);
-            self.winners.push(index);
+        if self.has_starts(&due, now) {
+            due.iter().for_each(|&node| self.contend_at(node, &mut losers, now));
+            self.nodes.settle(&self.receivers, &self.rules);
         }
-        self.nodes.settle(&self.rules);
+        self.due_nodes = due;
         losers
+    }
+
+    /// Determines which of its channel access functions wins access at a node that is due; the `losers` are the others.
+    fn contend_at(&mut self, index: usize, losers: &mut Vec<EdcafId>, now: Time) {
+        let is_busy = self.receivers.is_physically_busy(index);
+        let node = &self.nodes[index];
+        if is_busy || node.owes.as_ref().is_some_and(|(at, _)| *at == now) {
+            return;
+        }
+        let is_due = |i: usize| node.backoffs[i].start(&self.rules.contention) == now;
+        let functions = self.numbering.of_node(Node::at(index)).enumerate();
+        let mut due = functions.filter(|(i, _)| is_due(*i)).map(|(_, function)| function);
+        let Some(winner) = due.next() else { return };
+        losers.extend(due);
+        let FieldNode { backoffs, has_won, .. } = &mut self.nodes[index];
+        let due = backoffs.iter_mut().filter(|backoff| backoff.start(&self.rules.contention) == now);
+        due.for_each(Backoff::begin);
+        *has_won = Some(winner);
+        self.receivers.become_busy(index, &mut self.nodes, &self.rules, now);
+        self.winners.push(index);
     }
 
     /// The first frame of the exchange of `sender`, which has won access.
@@ -150,7 +130,7 @@ impl Field {
 
     /// The sender of an RTS or data frame waits for the response.
     fn expect_response(&mut self, frame: &FieldFrame) {
-        let FieldNode { exchange, waits_until, .. } = &mut self.nodes[frame.from];
+        let FieldNode { exchange, .. } = &mut self.nodes[frame.from];
         let Some(exchange) = exchange else { return };
         let waits = &self.waits[usize::from(exchange.ppdu.control)];
         let timeout = match frame.kind {
@@ -160,20 +140,6 @@ impl Field {
         };
         exchange.ended = frame.ends;
         exchange.data_ends = (frame.kind == ExchangeStep::Data).then_some(frame.ends);
-        *waits_until = Some(frame.ends + timeout);
-    }
-
-    fn put(&mut self, frame: FieldFrame) -> FrameId {
-        self.next_end = self.next_end.min(frame.ends);
-        match self.frames.iter().position(Option::is_none) {
-            Some(id) => {
-                self.frames[id] = Some(frame);
-                id
-            }
-            None => {
-                self.frames.push(Some(frame));
-                self.frames.len() - 1
-            }
-        }
+        *self.receivers.waits_until_mut(frame.from) = Some(frame.ends + timeout);
     }
 }
