@@ -45,6 +45,14 @@ impl Air {
         if spec.neighbours.is_empty() {
             return Bss::new(&spec.bss, seed).map(Air::One);
         }
+        Air::several(spec, seed)
+    }
+
+    /// As [`Air::new`], of what is one of several BSSs, or more than one.
+    ///
+    /// # Errors
+    /// As [`Air::new`].
+    pub(crate) fn several(spec: &ObssSpec, seed: u64) -> Result<Air, SpecError> {
         let several = Neighbourhood::new(spec, seed)?;
         Ok(Air::Several(Box::new(several)))
     }

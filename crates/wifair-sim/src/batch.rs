@@ -9,13 +9,14 @@ use wifair_core::SpecError;
 
 use crate::plan::Plan;
 use crate::record::RunRecord;
-use crate::run::{Progress, run, run_traced};
+use crate::run::{Progress, run_on, run_traced};
 use crate::trace::{EventRow, EventSink, TraceError, TraceSpec};
 
 /// Replications on native threads. They start at once. Results can be taken while others still run; finished results remain
 /// when the rest is cancelled.
 ///
-/// Each thread takes jobs in order, one at a time. A replication's result depends only on its plan and seed.
+/// Each thread takes jobs in order, one at a time; if there are fewer jobs than threads, a job whose network falls into parts
+/// is run on several. A replication's result depends only on its plan and seed.
 pub struct Batch {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
@@ -29,6 +30,8 @@ const WAITING_EVENTS: usize = 4;
 
 struct Shared {
     jobs: Vec<Job>,
+    /// Threads of each job.
+    threads_each: usize,
     next: AtomicUsize,
     cancelled: AtomicBool,
     simulated_ms: AtomicU64,
@@ -86,6 +89,7 @@ impl Batch {
         }
         let shared = Arc::new(Shared {
             results: Mutex::new(Results::default()),
+            threads_each: (threads / jobs.len().max(1)).max(1),
             jobs: parsed,
             next: AtomicUsize::new(0),
             cancelled: AtomicBool::new(false),
@@ -184,7 +188,7 @@ impl Shared {
             let Some(Job { plan, seed, trace }) = self.jobs.get(job) else { return };
             let progress = Progress { cancelled: &self.cancelled, simulated_ms: &self.simulated_ms };
             let outcome = catch_unwind(AssertUnwindSafe(|| match trace {
-                None => Ok(run(plan, *seed, &progress)?),
+                None => Ok(run_on(self.threads_each, plan, *seed, &mut |ms| progress.go_on(ms))?),
                 Some(trace) => {
                     run_traced(plan, *seed, trace, self.event_sink(job), &mut |ms| progress.go_on(ms))
                 }

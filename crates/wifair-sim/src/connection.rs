@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use wifair_core::{ConnectionId, Packet, StationId, Time};
+use wifair_core::{ConnectionId, FiveTuple, Packet, StationId, Time};
 use wifair_queue::Direction;
 use wifair_tcp::{Receiver, Sender, SenderState, TcpSpec};
 
@@ -32,15 +32,22 @@ pub(crate) struct Connection {
     pub(crate) is_closing: bool,
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
+    /// The slot and the station that its addresses are made of: those of the plan, of which the network may be a part.
+    pub(crate) addressed: (u32, StationId),
 }
 
 impl Connection {
     /// Resets the ends for connection number `generation` of the flow in `slot`.
     pub(crate) fn renew(&mut self, slot: usize, generation: u32) {
-        let tuple = address::tuple(self.direction, slot as u32, self.station, generation, Transport::Tcp);
+        let tuple = self.tuple(generation);
         self.sender.renew(tuple);
         self.receiver.renew(tuple);
         self.name(ConnectionId::new(slot, generation));
+    }
+
+    fn tuple(&self, generation: u32) -> FiveTuple {
+        let (slot, station) = self.addressed;
+        address::tuple(self.direction, slot, station, generation, Transport::Tcp)
     }
 
     /// Sets the short name that packets of the connection carry.
@@ -52,7 +59,7 @@ impl Connection {
 
     /// Like [`Connection::renew`], with new TCP parameters from now on.
     pub(crate) fn renew_with(&mut self, spec: &Arc<TcpSpec>, slot: usize, generation: u32) {
-        let tuple = address::tuple(self.direction, slot as u32, self.station, generation, Transport::Tcp);
+        let tuple = self.tuple(generation);
         self.sender.renew_with(spec, tuple);
         self.receiver.renew_with(spec, tuple);
         self.renew(slot, generation);

@@ -3,14 +3,16 @@ mod changes;
 mod datagrams;
 mod link_rate;
 mod listeners;
+mod numbers;
 mod small_queues;
 mod transfer_sequence;
 
 use changeable::Changes;
 use listeners::Listeners;
+pub(crate) use numbers::Numbers;
 use std::sync::Arc;
 
-use wifair_core::{ConnectionId, Counters, MinTree, Rate, Rng, SpecError, Time};
+use wifair_core::{ConnectionId, Counters, FiveTuple, MinTree, Rate, Rng, SpecError, Time};
 use wifair_queue::{Direction, Ledger};
 use wifair_tcp::{Receiver, Sender};
 use wifair_wlan::{Bss, BssSnapshot, Delivery, FieldUsage, Node, Output};
@@ -44,10 +46,12 @@ pub struct Network<T: Tap = ()> {
     flow_of: Vec<u32>,
     groups: Groups,
     listeners: Listeners,
-    /// Transfers that have ended and have not been taken yet.
-    finished: Vec<TransferRecord>,
+    /// Transfers that have ended and have not been taken yet, and when.
+    finished: Vec<(Time, TransferRecord)>,
     /// By BSS: its wire.
     wire_of: Vec<WireId>,
+    /// If the plan is a part of another.
+    numbers: Option<Numbers>,
     /// By flow: counters of connections that the AP's monitor has forgotten.
     forgotten: Vec<[Ledger; 3]>,
     /// State for events that change flows or the wire; absent if there are none.
@@ -72,12 +76,26 @@ impl Network {
     pub fn new(plan: &Plan, seed: u64) -> Result<Network, SpecError> {
         Network::tapped(plan, seed, ())
     }
+
+    /// As [`Network::new`], of a `plan` that is a part of another, in which it has these numbers.
+    pub(crate) fn part(plan: &Plan, seed: u64, numbers: Numbers) -> Result<Network, SpecError> {
+        Network::build(plan, plan.air_of_part(seed)?, seed, Some(numbers), ())
+    }
 }
 
 impl<T: Tap> Network<T> {
     /// Like [`Network::new`], with an observer.
-    pub fn tapped(plan: &Plan, seed: u64, mut tap: T) -> Result<Network<T>, SpecError> {
-        let mut air = plan.air(seed)?;
+    pub fn tapped(plan: &Plan, seed: u64, tap: T) -> Result<Network<T>, SpecError> {
+        Network::build(plan, plan.air(seed)?, seed, None, tap)
+    }
+
+    fn build(
+        plan: &Plan,
+        mut air: Air,
+        seed: u64,
+        numbers: Option<Numbers>,
+        mut tap: T,
+    ) -> Result<Network<T>, SpecError> {
         air.each(|number, bss| tap.begin(number, bss));
         let (mut wire, wire_of) = wires(plan, seed);
         let default_delays_ms: Vec<f64> =
@@ -109,8 +127,14 @@ impl<T: Tap> Network<T> {
             }
             let first = connections.len();
             let rng = Rng::stream(seed, &spec.label, "application");
-            let tuple =
-                address::tuple(spec.direction, first as u32, station, 0, spec.application.transport());
+            let addressed = |slot: usize| match &numbers {
+                Some(numbers) => numbers.in_plan(slot, station),
+                None => (slot as u32, station),
+            };
+            let tuple = |slot: usize, transport| {
+                let (slot, station) = addressed(slot);
+                address::tuple(spec.direction, slot, station, 0, transport)
+            };
             let (carries, has_connection, count) = match spec.application.build() {
                 Carried::Transfers(application) => {
                     let count = application.connections();
@@ -119,13 +143,18 @@ impl<T: Tap> Network<T> {
                     (Carries::Transfers(sequence), true, usize::from(count))
                 }
                 Carried::Datagrams(datagrams) => {
-                    let session = DatagramSession::new(datagrams, tuple, ConnectionId::new(first, 0), rng);
+                    let session = DatagramSession::new(
+                        datagrams,
+                        tuple(first, spec.application.transport()),
+                        ConnectionId::new(first, 0),
+                        rng,
+                    );
                     (Carries::Datagrams(Box::new(session)), false, 1)
                 }
             };
             flows.push(Flow::new(carries, group_of[index], first..first + count, spec.waits));
             for slot in first..first + count {
-                let tuple = address::tuple(spec.direction, slot as u32, station, 0, Transport::Tcp);
+                let tuple = tuple(slot, Transport::Tcp);
                 flow_of.push(index as u32);
                 let mut connection = Connection {
                     sender: Sender::new(&tcp, tuple),
@@ -142,6 +171,7 @@ impl<T: Tap> Network<T> {
                         FlowDirection::Down => spec.server_notified_of_link_rate.then_some(Direction::Down),
                     },
                     is_closing: false,
+                    addressed: addressed(slot),
                 };
                 if has_connection {
                     connection.name(ConnectionId::new(slot, 0));
@@ -171,6 +201,7 @@ impl<T: Tap> Network<T> {
             groups,
             finished: vec![],
             wire_of,
+            numbers,
             changes: changes.then(|| Box::new(Changes::new(plan))),
         };
         for slot in 0..network.connections.len() {
@@ -214,9 +245,14 @@ impl<T: Tap> Network<T> {
         (0..self.fabric.air.count()).map(|bss| self.fabric.air.field_usage(bss, self.fabric.now))
     }
 
-    /// By BSS: its wire, which several may share.
-    pub fn wires(&self) -> impl Iterator<Item = WireId> {
-        self.wire_of.iter().copied()
+    /// What is on the air.
+    pub(crate) fn air(&self) -> &Air {
+        &self.fabric.air
+    }
+
+    /// The wire of a BSS, which several may share.
+    pub(crate) fn wire_of(&self, bss: usize) -> WireId {
+        self.wire_of[bss]
     }
 
     /// The wired side.
@@ -246,7 +282,7 @@ impl<T: Tap> Network<T> {
         for bss in self.fabric.air.bsss() {
             for flow in bss.ap_tx_queues().flat_map(|(_, tx_queue)| tx_queue.snapshot(now).flows) {
                 let tuple = bss.flows().tuple(flow.flow);
-                tallies[self.flow_of[address::slot_to_server(&tuple)] as usize].add(&flow.classes);
+                tallies[self.flow_to_server(&tuple)].add(&flow.classes);
             }
         }
         tallies
@@ -255,8 +291,16 @@ impl<T: Tap> Network<T> {
     /// Takes the counters of the flows that the APs' monitors have forgotten.
     fn collect_forgotten(&mut self) {
         while let Some((tuple, classes)) = self.fabric.air.pop_forgotten() {
-            self.forgotten[self.flow_of[address::slot_to_server(&tuple)] as usize].add(&classes);
+            let flow = self.flow_to_server(&tuple);
+            self.forgotten[flow].add(&classes);
         }
+    }
+
+    /// The flow of a packet to a server.
+    fn flow_to_server(&self, tuple: &FiveTuple) -> usize {
+        let slot = address::slot_to_server(tuple);
+        let slot = self.numbers.as_ref().map_or(slot, |numbers| numbers.own_slot(slot));
+        self.flow_of[slot] as usize
     }
 
     /// Handles all events before `end` and stops at `end`. Events at `end` itself belong to the next call, so a run in pieces

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{SpecError, StationId, Time};
-use wifair_queue::{ExternalScheme, Maker};
+use wifair_queue::{ExternalScheme, Maker, SchemeSpec};
 use wifair_tcp::TcpSpec;
 use wifair_wlan::{ApSpec, BssSpec, NeighbourSpec, ObssSpec, StationSpec};
 
@@ -240,6 +240,14 @@ impl FlowSpec {
         TcpSpec { small_queue: self.tcp.small_queue.filter(|_| at_station), ..self.tcp.clone() }
     }
 
+    /// Number of its slots, one per connection that it may have in parallel.
+    pub(crate) fn slots(&self) -> usize {
+        match self.application.build() {
+            Carried::Transfers(application) => usize::from(application.connections()),
+            Carried::Datagrams(_) => 1,
+        }
+    }
+
     /// Keys of TCP must have their defaults for an application without TCP, where they would have no effect.
     fn validate_without_tcp(&self, key: &impl Fn(&str) -> String) -> Result<(), SpecError> {
         let application = self.application.name();
@@ -319,15 +327,18 @@ impl Plan {
         find: &mut dyn FnMut(&ExternalScheme) -> Option<Maker>,
     ) -> Result<Plan, SpecError> {
         let mut plan: Plan = json::read(json)?;
-        let of_events = plan.events.iter_mut().filter_map(|event| event.ap.as_mut()?.scheme.as_mut());
-        let of_neighbours = plan.neighbours.iter_mut().flat_map(|Neighbour { ap, stations, .. }| {
-            ap.schemes_mut().chain(stations.iter_mut().flat_map(StationSpec::schemes_mut))
-        });
-        for scheme in plan.bss.schemes_mut().chain(of_neighbours).chain(of_events) {
-            scheme.supply(find);
-        }
+        plan.schemes_mut().for_each(|scheme| scheme.supply(find));
         plan.validate()?;
         Ok(plan)
+    }
+
+    /// All schemes that it names.
+    pub(crate) fn schemes_mut(&mut self) -> impl Iterator<Item = &mut SchemeSpec> {
+        let of_events = self.events.iter_mut().filter_map(|event| event.ap.as_mut()?.scheme.as_mut());
+        let of_neighbours = self.neighbours.iter_mut().flat_map(|Neighbour { ap, stations, .. }| {
+            ap.schemes_mut().chain(stations.iter_mut().flat_map(StationSpec::schemes_mut))
+        });
+        self.bss.schemes_mut().chain(of_neighbours).chain(of_events)
     }
 
     /// The canonical form: all defaults filled in, keys sorted.
@@ -424,7 +435,20 @@ impl Plan {
     /// # Errors
     /// Returns the first value that is not allowed, by its key in the plan.
     pub(crate) fn air(&self, seed: u64) -> Result<Air, SpecError> {
-        Air::new(&self.obss_spec(), seed).map_err(|error| {
+        self.air_of(seed, Air::new)
+    }
+
+    /// As [`Plan::air`], of a part of a plan with several BSSs, which may have one.
+    pub(crate) fn air_of_part(&self, seed: u64) -> Result<Air, SpecError> {
+        self.air_of(seed, Air::several)
+    }
+
+    fn air_of(
+        &self,
+        seed: u64,
+        build: impl FnOnce(&ObssSpec, u64) -> Result<Air, SpecError>,
+    ) -> Result<Air, SpecError> {
+        build(&self.obss_spec(), seed).map_err(|error| {
             let is_of_plan = ["neighbours", "bss_channel"].iter().any(|head| error.key.starts_with(head));
             let key = if is_of_plan { error.key } else { format!("bss.{}", error.key) };
             SpecError { key, ..error }
@@ -575,13 +599,7 @@ impl Plan {
 
     /// The flow of each slot. A flow has as many consecutive slots as it has parallel connections.
     pub(crate) fn flows_by_slot(&self) -> impl Iterator<Item = &FlowSpec> {
-        self.flows.iter().flat_map(|flow| {
-            let slots = match flow.application.build() {
-                Carried::Transfers(application) => application.connections(),
-                Carried::Datagrams(_) => 1,
-            };
-            std::iter::repeat_n(flow, usize::from(slots))
-        })
+        self.flows.iter().flat_map(|flow| std::iter::repeat_n(flow, flow.slots()))
     }
 
     /// The end of the measurement, in seconds from the start of the run.

@@ -4,6 +4,7 @@ use wifair_core::{SpecError, Time};
 
 use crate::fingerprint::Fingerprint;
 use crate::network::Network;
+use crate::parts::Parts;
 use crate::plan::Plan;
 use crate::record::{Probes, RunRecord};
 use crate::snapshot::Snapshot;
@@ -41,7 +42,18 @@ pub fn run_watched(
     seed: u64,
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Option<RunRecord>, SpecError> {
-    Ok(measure(&mut Network::new(plan, seed)?, plan, go_on))
+    run_on(1, plan, seed, go_on)
+}
+
+/// Like [`run_watched`], on up to so many threads. A network of several BSSs may fall into parts that have nothing in common:
+/// each is run by one thread at a time. The record is the same on any number of threads.
+pub fn run_on(
+    threads: usize,
+    plan: &Plan,
+    seed: u64,
+    go_on: &mut dyn FnMut(u64) -> bool,
+) -> Result<Option<RunRecord>, SpecError> {
+    Ok(measure(&mut Parts::new(plan, seed, threads)?, plan, go_on))
 }
 
 /// Like [`run_watched`], with traces; rows of the event log are passed to `events`.
@@ -56,14 +68,15 @@ pub fn run_traced(
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Option<RunRecord>, TraceError> {
     let mut trace = Trace::new(spec, plan, seed, events)?;
-    let record = measure(&mut Network::tapped(plan, seed, &mut trace as &mut dyn Tap)?, plan, go_on);
+    let network = Network::tapped(plan, seed, &mut trace as &mut dyn Tap)?;
+    let record = measure(&mut Parts::whole(network, plan), plan, go_on);
     trace.finish()?;
     Ok(record)
 }
 
 /// Runs a new network to its horizon; `None` if it was cancelled, or if its tap ended the run.
 fn measure<T: Tap>(
-    network: &mut Network<T>,
+    network: &mut Parts<T>,
     plan: &Plan,
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Option<RunRecord> {
@@ -85,7 +98,7 @@ fn measure<T: Tap>(
 
 /// Runs up to `end`, calling `go_on` every simulated second; false if it was cancelled.
 fn advance<T: Tap>(
-    network: &mut Network<T>,
+    network: &mut Parts<T>,
     probes: &mut Probes,
     end: Time,
     go_on: &mut dyn FnMut(u64) -> bool,
@@ -94,7 +107,7 @@ fn advance<T: Tap>(
         let from = network.now();
         let to = end.min(from + Time::from_s(1)).min(probes.sampler.next()).min(probes.states.next());
         network.run_until(to);
-        probes.transfers.take(network.finished_transfers());
+        probes.transfers.take(network.finished_transfers().into_iter());
         if to == probes.sampler.next() {
             probes.sampler.sample(network);
         }
@@ -102,7 +115,7 @@ fn advance<T: Tap>(
             probes.states.sample(network);
         }
         let ms = to.as_ns() / 1_000_000 - from.as_ns() / 1_000_000;
-        if !go_on(ms) || !network.tap_mut().wants_more() {
+        if !go_on(ms) || !network.want_more() {
             return false;
         }
     }

@@ -6,7 +6,7 @@ use wifair_wlan::{BssSnapshot, StationUsage};
 
 use crate::connection::Connection;
 use crate::datagram_session::{BACK, DatagramSession, FORWARD};
-use crate::network::Network;
+use crate::parts::Parts;
 use crate::plan::Plan;
 use crate::table::row;
 use crate::tap::Tap;
@@ -81,11 +81,10 @@ impl Sampler {
     }
 
     /// Takes one sample of everything.
-    pub(crate) fn sample<T: Tap>(&mut self, network: &Network<T>) {
+    pub(crate) fn sample<T: Tap>(&mut self, network: &Parts<T>) {
         let time_s = self.next.as_secs_f64();
         let interval_s = self.interval.as_secs_f64();
-        for (index, flow) in network.flows().iter().enumerate() {
-            let connections = network.connections_of(flow);
+        for (index, (flow, connections)) in network.flows().enumerate() {
             let of_connections = connections.iter().map(|c| c.receiver.stats().payload_bytes_delivered);
             let of_datagrams =
                 flow.session().map_or(0, |session| session.stats()[FORWARD].received_payload_bytes);
@@ -99,9 +98,9 @@ impl Sampler {
                 self.push(time_s, "cwnd_segments", label, cwnd_bytes / self.mss_bytes[index]);
             }
         }
-        for (index, flow) in network.flows().iter().enumerate() {
+        for (index, (flow, connections)) in network.flows().enumerate() {
             match flow.session() {
-                None => self.sample_rtt(index, network.connections_of(flow)),
+                None => self.sample_rtt(index, connections),
                 Some(session) => self.sample_datagrams(index, session),
             }
         }
@@ -179,7 +178,7 @@ impl Sampler {
         }
     }
 
-    fn sample_stations<T: Tap>(&mut self, network: &Network<T>, time_s: f64) {
+    fn sample_stations<T: Tap>(&mut self, network: &Parts<T>, time_s: f64) {
         let after: Vec<BssSnapshot> = network.snapshots().collect();
         let before = std::mem::take(&mut self.bsss_before);
         let since =

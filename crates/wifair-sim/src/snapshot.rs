@@ -7,7 +7,7 @@ use crate::connection::Connection;
 use crate::datagram_session::{BACK, FORWARD, StreamStats};
 use crate::e_model::Codec;
 use crate::flow::Flow;
-use crate::network::Network;
+use crate::parts::Parts;
 use crate::tap::Tap;
 use crate::wire::WireCounters;
 
@@ -39,18 +39,16 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     /// Copies every counter of `network`.
-    pub(crate) fn take<T: Tap>(network: &Network<T>) -> Snapshot {
-        let now = network.now();
-        let wires = network.wires().map(|wire| network.wire().counters(wire, now));
+    pub(crate) fn take<T: Tap>(network: &Parts<T>) -> Snapshot {
         let airs = network.snapshots().zip(network.field_usages());
-        let bsss = network.bsss().zip(airs).zip(wires);
+        let bsss = network.bsss().zip(airs).zip(network.wire_counters());
         Snapshot {
             bsss: bsss
                 .map(|((bss, (air, field)), wire)| BssCounters { field, ..BssCounters::take(bss, air, wire) })
                 .collect(),
             senders: by_flow(network, |c| c.sender.stats()),
             receivers: by_flow(network, |c| c.receiver.stats()),
-            tallies: network.tallies(now),
+            tallies: network.tallies(),
             streams: streams(network),
         }
     }
@@ -82,14 +80,14 @@ pub(crate) fn total(classes: &[Ledger; 3]) -> Ledger {
 }
 
 /// Sums the counters of each flow's connections.
-fn by_flow<T: Tap, S: Clone + Counters>(network: &Network<T>, of: fn(&Connection) -> &S) -> Vec<S> {
-    let sum = |flow: &Flow| {
-        let (first, others) = network.connections_of(flow).split_first().expect("a flow has a slot");
+fn by_flow<T: Tap, S: Clone + Counters>(network: &Parts<T>, of: fn(&Connection) -> &S) -> Vec<S> {
+    let sum = |(_, connections): (&Flow, &[Connection])| {
+        let (first, others) = connections.split_first().expect("a flow has a slot");
         let mut sum = of(first).clone();
         others.iter().for_each(|other| sum.add(of(other)));
         sum
     };
-    network.flows().iter().map(sum).collect()
+    network.flows().map(sum).collect()
 }
 
 /// Counters of the datagrams of one direction of a flow.
@@ -103,8 +101,8 @@ pub(crate) struct StreamSnapshot {
     pub(crate) codec: Option<Codec>,
 }
 
-fn streams<T: Tap>(network: &Network<T>) -> Vec<Option<[StreamSnapshot; 2]>> {
-    let snapshot = |(flow, under_way): (&Flow, [u64; 2])| {
+fn streams<T: Tap>(network: &Parts<T>) -> Vec<Option<[StreamSnapshot; 2]>> {
+    let snapshot = |((flow, _), under_way): ((&Flow, &[Connection]), [u64; 2])| {
         let session = flow.session()?;
         Some([FORWARD, BACK].map(|way| StreamSnapshot {
             stats: session.stats()[way].clone(),
@@ -113,5 +111,5 @@ fn streams<T: Tap>(network: &Network<T>) -> Vec<Option<[StreamSnapshot; 2]>> {
             codec: session.codec().copied(),
         }))
     };
-    network.flows().iter().zip(network.datagrams_under_way()).map(snapshot).collect()
+    network.flows().zip(network.datagrams_under_way()).map(snapshot).collect()
 }

@@ -4,7 +4,7 @@ use wifair_core::Time;
 use wifair_tcp::{LimitedBy, Sender, SenderPhase};
 
 use crate::application::Transport;
-use crate::network::Network;
+use crate::parts::Parts;
 use crate::plan::Plan;
 use crate::table::row;
 use crate::tap::Tap;
@@ -76,9 +76,9 @@ impl States {
     }
 
     /// Samples every sender.
-    pub fn sample<T: Tap>(&mut self, network: &Network<T>) {
-        for (looks, flow) in self.looks.iter_mut().zip(network.flows()) {
-            network.connections_of(flow).iter().for_each(|connection| looks.at(&connection.sender));
+    pub fn sample<T: Tap>(&mut self, network: &Parts<T>) {
+        for (looks, (_, connections)) in self.looks.iter_mut().zip(network.flows()) {
+            connections.iter().for_each(|connection| looks.at(&connection.sender));
         }
         self.next += self.interval;
     }

@@ -101,6 +101,18 @@ impl Obss {
         Ok(obss)
     }
 
+    /// By BSS of `spec`: the lowest number of a BSS that it is connected with. Two BSSs are if a node of one receives a node of
+    /// the other, or both are connected with a third; what happens in one that is not connected makes no difference to it.
+    ///
+    /// # Errors
+    /// Returns the first invalid value of the field of `spec`.
+    pub fn components(spec: &ObssSpec) -> Result<Vec<usize>, SpecError> {
+        match &spec.bss.field {
+            Some(field) => field::components(spec, field),
+            None => Ok(vec![0; 1 + spec.neighbours.len()]),
+        }
+    }
+
     /// The number of BSSs.
     pub fn count(&self) -> usize {
         self.bsss.len()

@@ -147,7 +147,7 @@ impl<T: Tap> Network<T> {
                 connection.renew(slot, generation); // the ends of the old one fall silent
             }
         }
-        self.finished.extend(record);
+        self.finished.extend(record.map(|record| (self.fabric.now, record)));
         self.go_on(flow);
     }
 
@@ -175,6 +175,11 @@ impl<T: Tap> Network<T> {
 
     /// Takes the records of the transfers that have ended since this was last called.
     pub fn finished_transfers(&mut self) -> impl Iterator<Item = TransferRecord> {
+        self.take_finished().map(|(_, record)| record)
+    }
+
+    /// As [`Network::finished_transfers`], each with its end.
+    pub(crate) fn take_finished(&mut self) -> impl Iterator<Item = (Time, TransferRecord)> {
         self.finished.drain(..)
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use wifair_sim::{Batch, Plan, Progress, RunRecord, run};
+use wifair_sim::{Batch, Plan, Progress, RunRecord, TraceSpec, run, run_on, run_traced};
 
 use crate::{common, run as of_fuzzing};
 
@@ -148,6 +148,41 @@ proptest! {
         prop_assert!(both.bsss.iter().all(|row| row.lost_to_others == 0 && row.busy_others_share == 0.0));
     }
 
+    /// A network in parts has the record of the network in one piece, which is what runs with traces, on any number of threads.
+    /// BSSs are in reach of each other or not, on one channel or two, and each has a wire or shares that of the first.
+    #[test]
+    fn parts_are_the_whole(
+        bsss in drawn(),
+        phy in phy(),
+        apart_m in prop_oneof![5.0..200.0, 1e3..1e4],
+        channels in prop::option::of(prop::collection::vec(0_usize..2, 3)),
+        shares_wire in any::<bool>(),
+        seed in 1..100_u64,
+    ) {
+        let named = [0, 1, 2].map(|i| (['a', 'b', 'c'][i], bsss[i].clone()));
+        let flows: Vec<Value> = named.iter().flat_map(|(name, bss)| flows(*name, bss)).collect();
+        let mut plan = plan(phy, &named, apart_m, &flows);
+        if let Some(channels) = channels {
+            let numbers = if phy == "802.11a" { [36, 40] } else { [42, 58] };
+            plan["bss_channel"] = json!(numbers[channels[0]]);
+            for (neighbour, &channel) in [0, 1].into_iter().zip(&channels[1..]) {
+                plan["neighbours"][neighbour]["channel"] = json!(numbers[channel]);
+            }
+        }
+        if shares_wire {
+            plan["neighbours"][1].as_object_mut().unwrap().remove("wire");
+        }
+        // With two queues, to which addresses are hashed.
+        plan["neighbours"][1]["ap"]["tx_queue"]["scheme"] = json!({"name": "fq-codel", "queues": 2});
+        let plan = common::plan(&plan);
+        let spec = TraceSpec { folder: std::env::temp_dir(), pcap: None, events: false };
+        let whole = run_traced(&plan, seed, &spec, Box::new(|_| true), &mut |_| true).unwrap().unwrap();
+        for threads in [1, 2, 7] {
+            let parts = run_on(threads, &plan, seed, &mut |_| true).unwrap().unwrap();
+            prop_assert_eq!(&parts, &whole, "{} threads", threads);
+        }
+    }
+
     /// The order of neighbours in the plan has no effect.
     #[test]
     fn the_order_of_neighbours_does_not_matter(
@@ -181,17 +216,20 @@ fn row(apart_m: f64) -> Value {
     plan("802.11a", &named, apart_m, &flows)
 }
 
+/// Whether there are fewer threads than replications, or more, so that several share one replication.
 #[test]
 fn threads_do_not_matter() {
-    let jobs: Vec<(String, u64)> = (1..=8).map(|seed| (row(20.0).to_string(), seed)).collect();
-    let records = |threads| {
-        let batch = Batch::start(&jobs, threads).unwrap();
-        while batch.wait(Duration::from_secs(1)) < batch.total() {}
-        batch.take()
-    };
-    let one = records(1);
-    assert_eq!(one, records(2));
-    assert_eq!(one, records(7));
+    for (apart_m, seeds) in [(20.0, 1..=8), (1e5, 1..=2)] {
+        let jobs: Vec<(String, u64)> = seeds.map(|seed| (row(apart_m).to_string(), seed)).collect();
+        let records = |threads| {
+            let batch = Batch::start(&jobs, threads).unwrap();
+            while batch.wait(Duration::from_secs(1)) < batch.total() {}
+            batch.take()
+        };
+        let one = records(1);
+        assert_eq!(one, records(2));
+        assert_eq!(one, records(7));
+    }
 }
 
 /// Two BSSs of 802.11a with a saturated station each, whose frames reach the other's access point as these gains say.

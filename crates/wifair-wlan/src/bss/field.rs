@@ -46,10 +46,7 @@ pub(crate) fn build(
     functions: Vec<(Access, Rng)>,
 ) -> Result<Box<FieldMedium>, SpecError> {
     let spec = &obss.bss;
-    let mut nodes = nodes(obss, 0, AP_LABEL, &spec.ap, &spec.stations, "")?;
-    for (index, NeighbourSpec { label, ap, stations, .. }) in obss.neighbours.iter().enumerate() {
-        nodes.extend(self::nodes(obss, index + 1, label, ap, stations, &neighbour_path(index))?);
-    }
+    let nodes = nodes_of_all(obss)?;
     let rows = field.rows(&nodes, &spec.channel, "field")?;
     let bss_of = nodes.iter().map(|node| node.bss).collect();
     let Exchanges { phy, mac, nodes, .. } = &bsss[0].exchanges;
@@ -57,6 +54,24 @@ pub(crate) fn build(
     let rules = FieldRules::new(field, rules, phy, mac, spec.channel.noise_dbm);
     let field = Field::new(rules, nodes.numbering(), phy.clone(), mac, functions.into_iter(), rows, bss_of);
     Ok(Box::new(FieldMedium::new(field)))
+}
+
+/// By BSS: the component that it belongs to, as [`FieldSpec::components`].
+///
+/// # Errors
+/// As [`build`].
+pub(crate) fn components(obss: &ObssSpec, field: &FieldSpec) -> Result<Vec<usize>, SpecError> {
+    field.components(&nodes_of_all(obss)?, &obss.bss.channel, "field")
+}
+
+/// The nodes of all BSSs.
+fn nodes_of_all(obss: &ObssSpec) -> Result<Vec<NodeOfField<'_>>, SpecError> {
+    let spec = &obss.bss;
+    let mut nodes = nodes(obss, 0, AP_LABEL, &spec.ap, &spec.stations, "")?;
+    for (index, NeighbourSpec { label, ap, stations, .. }) in obss.neighbours.iter().enumerate() {
+        nodes.extend(self::nodes(obss, index + 1, label, ap, stations, &neighbour_path(index))?);
+    }
+    Ok(nodes)
 }
 
 /// The nodes of a BSS with that number, whose keys have this prefix.

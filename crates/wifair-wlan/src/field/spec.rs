@@ -102,6 +102,33 @@ pub(crate) struct NodeOfField<'a> {
 /// By transmitter: the nodes that receive it, with the power, in order.
 pub(crate) type Rows = Vec<Vec<(usize, Power)>>;
 
+/// The powers with which the nodes of a field receive each other.
+struct ReceivedPowers<'a> {
+    nodes: &'a [NodeOfField<'a>],
+    propagation: Propagation<'a>,
+    /// Gains of pairs that are given one by one; `None` for a hidden pair.
+    explicit: std::collections::BTreeMap<(usize, usize), Option<f64>>,
+    /// Gain of pairs without positions.
+    otherwise_db: f64,
+}
+
+impl ReceivedPowers<'_> {
+    /// The power with which one node receives another, in dBm, if it does at all.
+    fn dbm(&self, from: usize, to: usize) -> Option<f64> {
+        let (first, second) = (&self.nodes[from.min(to)], &self.nodes[from.max(to)]);
+        if from == to || first.channel != second.channel {
+            return None;
+        }
+        let gain =
+            match (self.explicit.get(&(from.min(to), from.max(to))), first.position_m, second.position_m) {
+                (Some(explicit), ..) => (*explicit)?,
+                (None, Some(a), Some(b)) => self.propagation.gain_db((a, first.floor), (b, second.floor)),
+                (None, ..) => self.otherwise_db,
+            };
+        Some(self.nodes[from].tx_power_dbm + gain)
+    }
+}
+
 impl FieldSpec {
     /// Who receives whom with which power.
     ///
@@ -122,24 +149,11 @@ impl FieldSpec {
         check::number(path, "floor_dbm", self.floor_dbm, -160.0..=-40.0, "dBm")?;
         check::number(path, "preamble_detection_dbm", self.preamble_detection_dbm, -160.0..=0.0, "dBm")?;
         check::number(path, "energy_detection_dbm", self.energy_detection_dbm, -160.0..=0.0, "dBm")?;
-        let (breakpoint_m, walls, floors) = (self.breakpoint_m, &*self.walls, self.floors.as_ref());
-        let propagation = Propagation { channel, breakpoint_m, walls, floors };
-        propagation.check(path)?;
-        self.check_floors(nodes)?;
-        let explicit = self.explicit(nodes, path)?;
+        let powers = self.received_powers(nodes, channel, path)?;
         let mut rows: Rows = vec![Vec::new(); nodes.len()];
         for (from, row) in rows.iter_mut().enumerate() {
             for (to, other) in nodes.iter().enumerate() {
-                let (first, second) = (&nodes[from.min(to)], &nodes[from.max(to)]);
-                let pair = explicit.get(&(from.min(to), from.max(to)));
-                let gain = match (pair, first.position_m, second.position_m) {
-                    _ if from == to || nodes[from].channel != other.channel => continue,
-                    (Some(None), ..) => continue,
-                    (Some(Some(gain)), ..) => *gain,
-                    (None, Some(a), Some(b)) => propagation.gain_db((a, first.floor), (b, second.floor)),
-                    (None, ..) => self.gain_db,
-                };
-                let dbm = nodes[from].tx_power_dbm + gain;
+                let Some(dbm) = powers.dbm(from, to) else { continue };
                 if dbm > MAX_RECEIVED_DBM {
                     let value = format!("{dbm} dBm from {:?} at {:?}", nodes[from].label, other.label);
                     let allowed = format!("a received power of at most {MAX_RECEIVED_DBM} dBm");
@@ -151,6 +165,48 @@ impl FieldSpec {
             }
         }
         Ok(rows)
+    }
+
+    fn received_powers<'a>(
+        &'a self,
+        nodes: &'a [NodeOfField<'a>],
+        channel: &'a ChannelSpec,
+        path: &str,
+    ) -> Result<ReceivedPowers<'a>, SpecError> {
+        let (breakpoint_m, walls, floors) = (self.breakpoint_m, &*self.walls, self.floors.as_ref());
+        let propagation = Propagation { channel, breakpoint_m, walls, floors };
+        propagation.check(path)?;
+        self.check_floors(nodes)?;
+        let explicit = self.explicit(nodes, path)?;
+        Ok(ReceivedPowers { nodes, propagation, explicit, otherwise_db: self.gain_db })
+    }
+
+    /// By BSS: the lowest number of a BSS that it is connected with. Two BSSs are if a node of one receives one of the other, or
+    /// both are connected with a third.
+    ///
+    /// # Errors
+    /// As [`FieldSpec::rows`].
+    pub(crate) fn components(
+        &self,
+        nodes: &[NodeOfField],
+        channel: &ChannelSpec,
+        path: &str,
+    ) -> Result<Vec<usize>, SpecError> {
+        let powers = self.received_powers(nodes, channel, path)?;
+        let bsss = nodes.last().map_or(0, |last| last.bss + 1);
+        let of_bss = |bss| (0..nodes.len()).filter(move |&node| nodes[node].bss == bss);
+        let members: Vec<Vec<usize>> = (0..bsss).map(|bss| of_bss(bss).collect()).collect();
+        let receives = |from: usize, to: usize| powers.dbm(from, to).is_some_and(|dbm| dbm >= self.floor_dbm);
+        let mut components: Vec<usize> = (0..bsss).collect();
+        for (a, b) in (0..bsss).flat_map(|a| (a + 1..bsss).map(move |b| (a, b))) {
+            let [first, second] = [a, b].map(|bss| components[bss]);
+            let mut pairs = members[a].iter().flat_map(|&i| members[b].iter().map(move |&j| (i, j)));
+            if first != second && pairs.any(|(i, j)| receives(i, j) || receives(j, i)) {
+                let (kept, gone) = (first.min(second), first.max(second));
+                components.iter_mut().filter(|of| **of == gone).for_each(|of| *of = kept);
+            }
+        }
+        Ok(components)
     }
 
     /// Checks that no node is on a floor where there are none.
