@@ -13,10 +13,11 @@ impl Field {
         let mut ended = std::mem::take(&mut self.ended);
         self.frames.end_first(&mut ended);
         ended.sort_unstable_by_key(|(_, frame)| frame.from);
+        self.receivers.begin_ends();
         for (id, frame) in ended.drain(..) {
             self.count_frame(frame.from, false, now);
             let FieldNode { mpdus, decoded, .. } = &mut self.nodes[frame.from];
-            let is_decoded = self.receivers.end(id, &frame, mpdus, decoded, now);
+            let is_decoded = self.receivers.end(id, &frame, mpdus, decoded);
             let is_answered = is_decoded == Some(true) && self.decode(&frame, now, events);
             if is_decoded == Some(false) {
                 self.miss(frame.to, &frame, now);

@@ -152,6 +152,11 @@ impl OnAir {
         }
     }
 
+    /// The places of all frames.
+    pub(super) fn ids(&self) -> impl Iterator<Item = FrameId> {
+        self.places().filter(|&id| self.has(id))
+    }
+
     /// All places, those without a frame included.
     pub(super) fn places(&self) -> std::ops::Range<FrameId> {
         0..self.ends.len()

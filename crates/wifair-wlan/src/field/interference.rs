@@ -50,7 +50,9 @@ impl Field {
     /// Notes that a frame is disturbed by another, if that reaches its addressee or comes from it.
     fn disturb(&mut self, id: FrameId, by: FrameId) {
         let (frame, by) = (&self.frames[id], &self.frames[by]);
-        if by.from == frame.from || (by.from != frame.to && !self.reached.is_by(by.from, frame.to)) {
+        if by.from == frame.from
+            || (by.from != frame.to && !self.receivers.links().reaches(by.from, frame.to))
+        {
             return;
         }
         let Disturbance { same_start, by_own } = frame.disturbed;

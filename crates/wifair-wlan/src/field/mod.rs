@@ -9,14 +9,16 @@ mod access;
 mod ends;
 mod frame;
 mod interference;
+mod links;
 pub(crate) mod medium;
 mod meter;
 mod node;
 mod nodes;
 mod occupancy;
+mod past;
 mod power;
 mod propagation;
-mod reached;
+mod receiver;
 mod receivers;
 mod rules;
 pub(crate) mod share;
@@ -41,7 +43,6 @@ use nodes::FieldNodes;
 pub(crate) use occupancy::AirOccupancy;
 use power::Power;
 pub use propagation::{FloorsSpec, WallSpec};
-use reached::Reached;
 use receivers::Receivers;
 pub(crate) use rules::FieldRules;
 pub use spec::{EifsAfter, FieldSpec, PairGain};
@@ -73,7 +74,6 @@ pub(crate) struct Field {
     receivers: Receivers,
     /// By transmitter: the nodes that hear it, with the power, in order.
     rows: Rows,
-    reached: Reached,
     /// By node: the number of its BSS.
     bss_of: Vec<usize>,
     frames: OnAir,
@@ -84,6 +84,7 @@ pub(crate) struct Field {
     meters: Vec<FieldMeter>,
     /// Buffers for the frames that end or start at an instant, and for the nodes that are due.
     ended: Vec<(FrameId, FieldFrame)>,
+    begun: Vec<FieldFrame>,
     started: Vec<FrameId>,
     due_nodes: Vec<usize>,
 }
@@ -111,7 +112,6 @@ impl Field {
             waits,
             nodes,
             receivers: Receivers::new(&rows, &bss_of, &rules),
-            reached: Reached::new(&rows),
             rows,
             bss_of,
             frames: OnAir::new(),
@@ -119,6 +119,7 @@ impl Field {
             occupancies: (0..bsss).map(|_| AirOccupancy::default()).collect(),
             meters: (0..bsss).map(|_| FieldMeter::default()).collect(),
             ended: Vec::new(),
+            begun: Vec::new(),
             started: Vec::new(),
             due_nodes: Vec::new(),
         }
@@ -132,7 +133,7 @@ impl Field {
     /// Handles a packet that has arrived at `sender`, which has nothing in service.
     pub(crate) fn arrive(&mut self, sender: EdcafId, now: Time) {
         let (node, function) = self.place(sender);
-        self.receivers.follow_counters(node, &mut self.nodes);
+        self.receivers.follow_counters(node, &self.frames, &mut self.nodes, &self.rules);
         let is_physically_busy = self.receivers.is_physically_busy(node);
         let waits = self.receivers.waits_until(node).is_some_and(|until| now <= until);
         let has_nav = self.receivers.has_nav(node, now);
@@ -155,13 +156,14 @@ impl Field {
     /// Lets `sender`, which knows the outcome of its exchange, contend with what it sends next, if there is `more`.
     pub(crate) fn go_on(&mut self, sender: EdcafId, more: bool) {
         let rules = self.rules.contention;
-        self.receivers.follow_counters(self.place(sender).0, &mut self.nodes);
+        self.receivers.follow_counters(self.place(sender).0, &self.frames, &mut self.nodes, &self.rules);
         self.backoff_mut(sender).go_on(&rules, more);
         self.settle();
     }
 
     /// Lets `sender`, whose exchange has succeeded, continue its TXOP, which began at `txop_began`.
     pub(crate) fn follow(&mut self, sender: EdcafId, outgoing: Outgoing, txop_began: Time, now: Time) {
+        self.receivers.wake(self.place(sender).0, &self.frames, &self.rules);
         let exchange = self.open(sender, outgoing, txop_began, now);
         let begins = now + self.rules.sifs;
         let (node, _) = self.place(sender);

@@ -39,6 +39,11 @@ impl FieldNode {
         }
     }
 
+    /// Whether it neither sends nor owes a frame.
+    pub(super) fn is_idle(&self) -> bool {
+        self.has_won.is_none() && self.exchange.is_none() && self.owes.is_none()
+    }
+
     /// When the node, whose number is `node`, next does something by itself.
     pub(super) fn due(&self, node: usize, receivers: &Receivers, rules: &FieldRules) -> Time {
         let owed = self.owes.as_ref().map_or(Time::MAX, |(at, _)| *at);

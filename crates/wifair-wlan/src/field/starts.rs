@@ -16,7 +16,7 @@ impl Field {
         mut outgoing: impl FnMut(usize, EdcafId) -> Outgoing,
         events: &mut Vec<FieldEvent>,
     ) {
-        let mut started = std::mem::take(&mut self.started);
+        let mut begun = std::mem::take(&mut self.begun);
         let mut due = std::mem::take(&mut self.due_nodes);
         due.clear();
         self.nodes.first_due(&mut due);
@@ -29,19 +29,22 @@ impl Field {
             events.extend(won.map(FieldEvent::Started));
             let frame = owed
                 .or_else(|| won.map(|sender| self.win(sender, outgoing(self.bss_of[index], sender), now)));
-            started.extend(frame.map(|frame| self.frames.put(frame)));
+            begun.extend(frame);
         }
-        for &id in &started {
-            let frame = self.frames[id];
+        for frame in &begun {
+            self.receivers.wake(frame.to, &self.frames, &self.rules);
+        }
+        let mut started = std::mem::take(&mut self.started);
+        for frame in begun.drain(..) {
+            started.push(self.frames.put(frame));
             self.count_frame(frame.from, true, now);
-            self.receivers.send(frame.from, &mut self.nodes, &self.rules, now);
             self.expect_response(&frame);
         }
-        self.receivers.hear(&started, &self.frames, &mut self.nodes, &self.rules, now);
+        self.receivers.start(&started, &self.frames, &mut self.nodes, &self.rules, now);
         self.note_disturbances(&started, now);
         self.note_busy_access_points(now);
         started.clear();
-        (self.started, self.due_nodes) = (started, due);
+        (self.started, self.begun, self.due_nodes) = (started, begun, due);
     }
 
     /// Whether what is due at `now` are starts: no frame ends, and no wait of the nodes that are `due`.
