@@ -1,7 +1,7 @@
-//! Runs one replication of a plan, given as a JSON file, on so many threads, and prints how many frame exchanges all its BSSs had in
-//! the measured time, a hash of its record, and the seconds that it took: for instructions per exchange of a building, and to
-//! compare two builds. With `fingerprint` it prints the hash of the trajectory instead. `benches/building.py --plan` writes the
-//! plan of a building.
+//! Runs one replication of a plan, given as a JSON file, on so many threads, and prints how many frame exchanges all its BSSs
+//! had in the measured time, a hash of its record, and the seconds that it took: for instructions per exchange of a building,
+//! and to compare two builds. With `fingerprint` it prints the hash of the trajectory instead. `benches/building.py --plan`
+//! writes the plan of a building.
 
 use std::time::Instant;
 

@@ -76,11 +76,6 @@ impl Network {
     pub fn new(plan: &Plan, seed: u64) -> Result<Network, SpecError> {
         Network::tapped(plan, seed, ())
     }
-
-    /// As [`Network::new`], of a `plan` that is a part of another, in which it has these numbers.
-    pub(crate) fn part(plan: &Plan, seed: u64, numbers: Numbers) -> Result<Network, SpecError> {
-        Network::build(plan, plan.air_of_part(seed)?, seed, Some(numbers), ())
-    }
 }
 
 impl<T: Tap> Network<T> {
@@ -89,7 +84,9 @@ impl<T: Tap> Network<T> {
         Network::build(plan, plan.air(seed)?, seed, None, tap)
     }
 
-    fn build(
+    /// The network of `plan` with this air, as it is at its beginning. A plan that is a part of another has these numbers
+    /// there.
+    pub(crate) fn build(
         plan: &Plan,
         mut air: Air,
         seed: u64,
@@ -282,7 +279,7 @@ impl<T: Tap> Network<T> {
         for bss in self.fabric.air.bsss() {
             for flow in bss.ap_tx_queues().flat_map(|(_, tx_queue)| tx_queue.snapshot(now).flows) {
                 let tuple = bss.flows().tuple(flow.flow);
-                tallies[self.flow_to_server(&tuple)].add(&flow.classes);
+                tallies[flow_to_server(&self.flow_of, self.numbers.as_ref(), &tuple)].add(&flow.classes);
             }
         }
         tallies
@@ -291,16 +288,9 @@ impl<T: Tap> Network<T> {
     /// Takes the counters of the flows that the APs' monitors have forgotten.
     fn collect_forgotten(&mut self) {
         while let Some((tuple, classes)) = self.fabric.air.pop_forgotten() {
-            let flow = self.flow_to_server(&tuple);
+            let flow = flow_to_server(&self.flow_of, self.numbers.as_ref(), &tuple);
             self.forgotten[flow].add(&classes);
         }
-    }
-
-    /// The flow of a packet to a server.
-    fn flow_to_server(&self, tuple: &FiveTuple) -> usize {
-        let slot = address::slot_to_server(tuple);
-        let slot = self.numbers.as_ref().map_or(slot, |numbers| numbers.own_slot(slot));
-        self.flow_of[slot] as usize
     }
 
     /// Handles all events before `end` and stops at `end`. Events at `end` itself belong to the next call, so a run in pieces
@@ -464,6 +454,13 @@ impl<T: Tap> Network<T> {
     fn pump<E: EndPoint>(&mut self, slot: usize) {
         self.fabric.pump::<E>(slot, &mut self.connections[slot]);
     }
+}
+
+/// The flow of a packet to a server, where `flow_of` has the flow of each slot.
+fn flow_to_server(flow_of: &[u32], numbers: Option<&Numbers>, tuple: &FiveTuple) -> usize {
+    let in_plan = address::slot_to_server(tuple);
+    let slot = numbers.map_or(in_plan, |numbers| numbers.own_slot(in_plan));
+    flow_of[slot] as usize
 }
 
 /// The wires of a plan, and by BSS the one that it has. Losses of the first have the stream (`seed`, `"wire"`, `"loss"`), those

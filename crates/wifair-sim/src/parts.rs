@@ -1,6 +1,6 @@
-//! A network as the parts that have nothing in common: BSSs that receive each other, directly or through others, share a wire or
-//! wait for each other's flows are in one part. Each part is a [`Network`], so several threads can run them; which thread runs
-//! which, and when, makes no difference to any.
+//! A network as the parts that have nothing in common: BSSs that receive each other, directly or through others, share a wire
+//! or wait for each other's flows are in one part. Each part is a [`Network`], so several threads can run them; which thread
+//! runs which, and when, makes no difference to any.
 
 mod split;
 
@@ -54,7 +54,8 @@ impl Parts {
         for (part, own) in plans.into_iter().enumerate() {
             own.bsss.iter().for_each(|&(bss, number)| bsss[bss] = (part, number));
             own.flows.iter().enumerate().for_each(|(number, &flow)| flows[flow as usize] = (part, number));
-            let network = Network::part(&own.plan, seed, own.numbers)?;
+            let air = own.plan.air_of_part(seed)?;
+            let network = Network::build(&own.plan, air, seed, Some(own.numbers), ())?;
             parts.push(Part { network, flows: own.flows });
         }
         Ok(Parts { parts, bsss, flows, run: run_side_by_side, threads })

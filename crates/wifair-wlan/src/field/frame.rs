@@ -108,7 +108,7 @@ impl FieldExchange {
 }
 
 /// The frames on the air.
-pub(super) struct OnAir {
+pub(super) struct FramesOnAir {
     /// By place. Those that have ended stay until another takes their place.
     frames: Vec<FieldFrame>,
     /// By place: when the frame ends; [`Time::MAX`] if there is none.
@@ -116,10 +116,10 @@ pub(super) struct OnAir {
     next_end: Time,
 }
 
-impl OnAir {
+impl FramesOnAir {
     /// No frame.
-    pub(super) fn new() -> OnAir {
-        OnAir { frames: Vec::new(), ends: Vec::new(), next_end: Time::MAX }
+    pub(super) fn new() -> FramesOnAir {
+        FramesOnAir { frames: Vec::new(), ends: Vec::new(), next_end: Time::MAX }
     }
 
     /// When the first of them ends; [`Time::MAX`] if there is none.
@@ -168,7 +168,7 @@ impl OnAir {
     }
 }
 
-impl std::ops::Index<FrameId> for OnAir {
+impl std::ops::Index<FrameId> for FramesOnAir {
     type Output = FieldFrame;
 
     fn index(&self, id: FrameId) -> &FieldFrame {
@@ -176,7 +176,7 @@ impl std::ops::Index<FrameId> for OnAir {
     }
 }
 
-impl std::ops::IndexMut<FrameId> for OnAir {
+impl std::ops::IndexMut<FrameId> for FramesOnAir {
     fn index_mut(&mut self, id: FrameId) -> &mut FieldFrame {
         &mut self.frames[id]
     }

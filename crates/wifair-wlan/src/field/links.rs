@@ -6,7 +6,7 @@ use super::spec::Rows;
 
 /// What a node receives of another's frames.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Link {
+pub(super) struct FieldLink {
     pub power: Power,
     /// The greatest sum of noise and interference in which it detects their preambles; zero if their power is too low for that.
     pub tolerance: Power,
@@ -16,7 +16,7 @@ pub(super) struct Link {
 pub(super) struct Links {
     nodes: usize,
     /// By transmitter and receiver.
-    links: Vec<Link>,
+    links: Vec<FieldLink>,
     /// By transmitter: a bit per receiver.
     reached: Vec<u64>,
 }
@@ -30,7 +30,7 @@ impl Links {
     /// Those of the `rows` that say who receives a node with which power.
     pub(super) fn new(rows: &Rows, rules: &FieldRules) -> Links {
         let nodes = rows.len();
-        let none = Link { power: Power::ZERO, tolerance: Power::ZERO };
+        let none = FieldLink { power: Power::ZERO, tolerance: Power::ZERO };
         let (mut links, mut reached) = (vec![none; nodes * nodes], vec![0; nodes * words(nodes)]);
         for (from, row) in rows.iter().enumerate() {
             for &(to, power) in row {
@@ -38,7 +38,7 @@ impl Links {
                     true => rules.preamble.tolerance(power),
                     false => Power::ZERO,
                 };
-                links[from * nodes + to] = Link { power, tolerance };
+                links[from * nodes + to] = FieldLink { power, tolerance };
                 reached[from * words(nodes) + to / 64] |= 1 << (to % 64);
             }
         }
@@ -47,7 +47,7 @@ impl Links {
 
     /// What `to` receives of `from`.
     #[inline]
-    pub(super) fn link(&self, from: usize, to: usize) -> Link {
+    pub(super) fn link(&self, from: usize, to: usize) -> FieldLink {
         self.links[from * self.nodes + to]
     }
 
@@ -63,7 +63,7 @@ impl Links {
         &'a self,
         from: usize,
         among: &'a [u64],
-    ) -> impl Iterator<Item = (usize, Link)> + 'a {
+    ) -> impl Iterator<Item = (usize, FieldLink)> + 'a {
         let reached = &self.reached[from * words(self.nodes)..][..words(self.nodes)];
         let links = &self.links[from * self.nodes..][..self.nodes];
         let both = reached.iter().zip(among).map(|(reached, among)| reached & among).enumerate();

@@ -35,7 +35,7 @@ use crate::node::{EdcafId, Numbering};
 use crate::phy::Mode;
 use crate::phy::timing::{BssTiming, ControlFrame};
 use access::Backoff;
-use frame::{Disturbance, ExchangeStep, FieldFrame, FrameId, OnAir};
+use frame::{Disturbance, ExchangeStep, FieldFrame, FrameId, FramesOnAir};
 pub(crate) use frame::{FieldExchange, Outgoing};
 use meter::FieldMeter;
 use node::FieldNode;
@@ -76,7 +76,7 @@ pub(crate) struct Field {
     rows: Rows,
     /// By node: the number of its BSS.
     bss_of: Vec<usize>,
-    frames: OnAir,
+    frames: FramesOnAir,
     /// Nodes that have won access at this instant, in order.
     winners: Vec<usize>,
     /// By BSS.
@@ -114,7 +114,7 @@ impl Field {
             receivers: Receivers::new(&rows, &bss_of, &rules),
             rows,
             bss_of,
-            frames: OnAir::new(),
+            frames: FramesOnAir::new(),
             winners: Vec::new(),
             occupancies: (0..bsss).map(|_| AirOccupancy::default()).collect(),
             meters: (0..bsss).map(|_| FieldMeter::default()).collect(),
@@ -323,7 +323,8 @@ impl Field {
 
     /// Works out when the nodes are due that have changed.
     fn settle(&mut self) {
-        self.nodes.settle(&self.receivers, &self.rules);
+        let Field { nodes, receivers, rules, .. } = self;
+        nodes.settle(rules, |node| (receivers.waits_until(node), receivers.is_physically_busy(node)));
     }
 
     /// When the wait of a node for a response ends, if it waits for one.

@@ -1,11 +1,10 @@
 //! One node of a field: what it sends, owes and waits for (`docs/medium.md`, section 16). What it receives and senses is
-//! [`Receivers`](super::receivers::Receivers)'.
+//! [`FieldReceiver`](super::receiver::FieldReceiver)'s.
 
 use wifair_core::{Rng, Time};
 
 use super::access::Backoff;
 use super::frame::{FieldExchange, FieldFrame};
-use super::receivers::Receivers;
 use super::rules::FieldRules;
 use crate::contention::Access;
 use crate::node::EdcafId;
@@ -44,14 +43,20 @@ impl FieldNode {
         self.has_won.is_none() && self.exchange.is_none() && self.owes.is_none()
     }
 
-    /// When the node, whose number is `node`, next does something by itself.
-    pub(super) fn due(&self, node: usize, receivers: &Receivers, rules: &FieldRules) -> Time {
+    /// When the node next does something by itself: it waits for a response until `waits_until`, or has waited, and its medium
+    /// is physically busy or not.
+    pub(super) fn due(
+        &self,
+        waits_until: Option<Time>,
+        is_physically_busy: bool,
+        rules: &FieldRules,
+    ) -> Time {
         let owed = self.owes.as_ref().map_or(Time::MAX, |(at, _)| *at);
         let timeout = match self.exchange {
-            Some(_) => receivers.waits_until(node).unwrap_or(Time::MAX),
+            Some(_) => waits_until.unwrap_or(Time::MAX),
             None => Time::MAX,
         };
-        let access = match receivers.is_physically_busy(node) {
+        let access = match is_physically_busy {
             true => Time::MAX,
             false => self.access(rules),
         };

@@ -6,7 +6,6 @@ use std::ops::{Index, IndexMut};
 use wifair_core::{MinTree, Time};
 
 use super::node::FieldNode;
-use super::receivers::Receivers;
 use super::rules::FieldRules;
 
 /// See the module documentation. [`FieldNodes::settle`] must follow changes before it is asked who is due.
@@ -25,11 +24,12 @@ impl FieldNodes {
         FieldNodes { nodes, dues, changed: Vec::new(), has_changed }
     }
 
-    /// Works out when the nodes are due that may have changed.
-    pub(super) fn settle(&mut self, receivers: &Receivers, rules: &FieldRules) {
+    /// Works out when the nodes are due that may have changed. `sensed` says of a node what [`FieldNode::due`] asks.
+    pub(super) fn settle(&mut self, rules: &FieldRules, sensed: impl Fn(usize) -> (Option<Time>, bool)) {
         for node in self.changed.drain(..) {
             self.has_changed[node] = false;
-            let due = self.nodes[node].due(node, receivers, rules);
+            let (waits_until, is_physically_busy) = sensed(node);
+            let due = self.nodes[node].due(waits_until, is_physically_busy, rules);
             if due != self.dues.at(node) {
                 self.dues.set(node, due);
             }

@@ -2,7 +2,7 @@
 
 use wifair_core::Time;
 
-use super::frame::{FieldFrame, FrameId, OnAir};
+use super::frame::{FieldFrame, FrameId, FramesOnAir};
 
 /// Number of starts and ends after which all nodes catch up, and the past is forgotten.
 const MOST: usize = 4_096;
@@ -98,7 +98,7 @@ impl Past {
     }
 
     /// The frame that had a place on the air before the change of number `index`.
-    pub(super) fn frame<'a>(&'a self, id: FrameId, index: usize, frames: &'a OnAir) -> &'a FieldFrame {
+    pub(super) fn frame<'a>(&'a self, id: FrameId, index: usize, frames: &'a FramesOnAir) -> &'a FieldFrame {
         let later = self.changes[index..].iter().find(|change| change.id == id && !change.is_start);
         later.map_or(&frames[id], |change| &change.frame)
     }

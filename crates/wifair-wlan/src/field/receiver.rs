@@ -3,7 +3,7 @@
 use wifair_core::Time;
 
 use super::frame::{FieldFrame, FrameId};
-use super::links::Link;
+use super::links::FieldLink;
 use super::power::{Power, SinrThreshold};
 use super::rules::FieldRules;
 
@@ -13,9 +13,9 @@ const NONE: u32 = u32::MAX;
 const SENDS: u32 = u32::MAX - 1;
 
 /// See the module documentation. Most changes of the energy have no consequence: the receiver has bounds within which none has.
-/// Where a method says that a change *concerns* it, [`Receiver::sense`] or [`Receiver::review`] must follow.
+/// Where a method says that a change *concerns* it, [`FieldReceiver::sense`] or [`FieldReceiver::review`] must follow.
 #[derive(Debug)]
-pub(super) struct Receiver {
+pub(super) struct FieldReceiver {
     /// Sum of the powers of the frames of others on the air.
     energy: Power,
     /// A rise to less has no consequence, unless the node locks to the frame that causes it.
@@ -53,10 +53,10 @@ pub(super) struct Receiver {
     pub is_ap: bool,
 }
 
-impl Receiver {
+impl FieldReceiver {
     /// A silent node.
-    pub(super) fn new(is_ap: bool, rules: &FieldRules) -> Receiver {
-        Receiver {
+    pub(super) fn new(is_ap: bool, rules: &FieldRules) -> FieldReceiver {
+        FieldReceiver {
             energy: Power::ZERO,
             alarm: rules.energy_detection,
             relief: Power::ZERO,
@@ -134,19 +134,19 @@ impl Receiver {
 
     /// A frame starts, alone of those that reach it: returns whether that concerns it.
     #[inline]
-    pub(super) fn start(&mut self, id: FrameId, frame: &FieldFrame, link: Link) -> bool {
+    pub(super) fn start(&mut self, id: FrameId, frame: &FieldFrame, link: FieldLink) -> bool {
         self.add(link.power);
         self.lock_to(id, frame, link) || self.is_alarmed()
     }
 
-    /// A frame starts, among others that reach it. [`Receiver::lock_to`] and [`Receiver::sense`] must follow.
+    /// A frame starts, among others that reach it. [`FieldReceiver::lock_to`] and [`FieldReceiver::sense`] must follow.
     pub(super) fn add(&mut self, power: Power) {
         self.energy += power;
     }
 
     /// Locks to a frame that has started, the strongest of those that have, if it can; returns whether it does.
     #[inline]
-    pub(super) fn lock_to(&mut self, id: FrameId, frame: &FieldFrame, link: Link) -> bool {
+    pub(super) fn lock_to(&mut self, id: FrameId, frame: &FieldFrame, link: FieldLink) -> bool {
         let disturbance = self.energy - link.power + frame.noise;
         let locks = self.lock == NONE && disturbance <= link.tolerance;
         if locks {
@@ -159,8 +159,8 @@ impl Receiver {
         locks
     }
 
-    /// After starts that concern it: whether the frame that it is `locked` to survives, and whether the medium becomes physically
-    /// busy; returns that.
+    /// After starts that concern it: whether the frame that it is `locked` to survives, and whether the medium becomes
+    /// physically busy; returns that.
     pub(super) fn sense(&mut self, locked: Option<&FieldFrame>, rules: &FieldRules, now: Time) -> bool {
         if let Some(frame) = locked {
             self.judge(frame, rules, now);
@@ -179,7 +179,7 @@ impl Receiver {
         &mut self,
         id: FrameId,
         frame: &FieldFrame,
-        link: Link,
+        link: FieldLink,
         mpdus: &[(Time, Time)],
         addressed: bool,
     ) -> (bool, Option<bool>) {
@@ -224,8 +224,8 @@ impl Receiver {
         self.idle_from = (now + lead).max(self.nav).max(timeout);
     }
 
-    /// Works out between which energies nothing follows. Energy that has reached the threshold of CCA in the busy period has been
-    /// noticed.
+    /// Works out between which energies nothing follows. Energy that has reached the threshold of CCA in the busy period has
+    /// been noticed.
     fn set_bounds(&mut self, locked: Option<&FieldFrame>, rules: &FieldRules, now: Time) {
         let is_noticed = self.is_physically_busy && self.was_loud;
         self.alarm = if is_noticed { Power::MAX } else { rules.energy_detection };

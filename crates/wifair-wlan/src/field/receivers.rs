@@ -1,24 +1,24 @@
 //! The receivers of all nodes of a field, and which of them follow what is on the air.
 //!
 //! A station follows it while it has something to do: a frame to send or on the air, a backoff counter that has not expired, a
-//! frame that is addressed to it, a response that it owes. Otherwise it sleeps, and a frame that reaches it costs nothing there.
-//! When it gets something to do, it catches up from the last time at which its medium was idle, whatever was before. Access
-//! points always follow, since the time in which they sense others is counted.
+//! frame that is addressed to it, a response that it owes. Otherwise it sleeps, and a frame that reaches it costs nothing
+//! there. When it gets something to do, it catches up from the last time at which its medium was idle, whatever was before.
+//! Access points always follow, since the time in which they sense others is counted.
 
 use wifair_core::Time;
 
-use super::frame::{FieldFrame, FrameId, OnAir};
-use super::links::{Link, Links, words};
+use super::frame::{FieldFrame, FrameId, FramesOnAir};
+use super::links::{FieldLink, Links, words};
 use super::nodes::FieldNodes;
 use super::past::{Change, Past};
 use super::power::Power;
-use super::receiver::Receiver;
+use super::receiver::FieldReceiver;
 use super::rules::FieldRules;
 use super::spec::Rows;
 
 /// See the module documentation.
 pub(super) struct Receivers {
-    receivers: Vec<Receiver>,
+    receivers: Vec<FieldReceiver>,
     links: Links,
     /// A bit per node: whether it follows what is on the air.
     awake: Vec<u64>,
@@ -36,7 +36,7 @@ impl Receivers {
     pub(super) fn new(rows: &Rows, bss_of: &[usize], rules: &FieldRules) -> Receivers {
         let is_ap = |node: usize| node == 0 || bss_of[node - 1] < bss_of[node];
         Receivers {
-            receivers: (0..rows.len()).map(|node| Receiver::new(is_ap(node), rules)).collect(),
+            receivers: (0..rows.len()).map(|node| FieldReceiver::new(is_ap(node), rules)).collect(),
             links: Links::new(rows, rules),
             awake: vec![u64::MAX; words(rows.len())],
             past: Past::default(),
@@ -85,7 +85,7 @@ impl Receivers {
     pub(super) fn follow_counters(
         &mut self,
         node: usize,
-        frames: &OnAir,
+        frames: &FramesOnAir,
         nodes: &mut FieldNodes,
         rules: &FieldRules,
     ) {
@@ -119,7 +119,7 @@ impl Receivers {
     pub(super) fn start(
         &mut self,
         started: &[FrameId],
-        frames: &OnAir,
+        frames: &FramesOnAir,
         nodes: &mut FieldNodes,
         rules: &FieldRules,
         now: Time,
@@ -155,7 +155,7 @@ impl Receivers {
     }
 
     /// Frames start together, or none: all energies change before any node locks.
-    fn start_several(&mut self, started: &[FrameId], frames: &OnAir) {
+    fn start_several(&mut self, started: &[FrameId], frames: &FramesOnAir) {
         // By node, the strongest comes last.
         let mut heard: Vec<(usize, Power, FrameId)> = Vec::new();
         for &id in started {
@@ -175,7 +175,7 @@ impl Receivers {
     }
 
     /// From now on `node` follows what is on the air. All frames that are on the air have started there, and no others.
-    pub(super) fn wake(&mut self, node: usize, frames: &OnAir, rules: &FieldRules) {
+    pub(super) fn wake(&mut self, node: usize, frames: &FramesOnAir, rules: &FieldRules) {
         let bit = 1 << (node % 64);
         if self.awake[node / 64] & bit == 0 {
             self.catch_up(node, frames, rules);
@@ -197,9 +197,9 @@ impl Receivers {
         self.past.begin_batch();
     }
 
-    /// `frame` ends. Returns whether its addressee has decoded it, `None` if that was not locked to it. If it is received MPDU by
-    /// MPDU, `decoded` says which of its `mpdus` the addressee has decoded. [`Receivers::review`] must follow once all frames
-    /// of the instant have ended.
+    /// `frame` ends. Returns whether its addressee has decoded it, `None` if that was not locked to it. If it is received MPDU
+    /// by MPDU, `decoded` says which of its `mpdus` the addressee has decoded. [`Receivers::review`] must follow once all
+    /// frames of the instant have ended.
     pub(super) fn end(
         &mut self,
         id: FrameId,
@@ -231,7 +231,13 @@ impl Receivers {
     }
 
     /// After all ends of an instant: where the medium becomes physically idle, and from when these nodes count.
-    pub(super) fn review(&mut self, frames: &OnAir, nodes: &mut FieldNodes, rules: &FieldRules, now: Time) {
+    pub(super) fn review(
+        &mut self,
+        frames: &FramesOnAir,
+        nodes: &mut FieldNodes,
+        rules: &FieldRules,
+        now: Time,
+    ) {
         for index in 0..self.concerned.len() {
             let node = self.concerned[index];
             let receiver = &mut self.receivers[node];
@@ -259,7 +265,7 @@ impl Receivers {
     }
 
     /// Lets the receiver of a node that sleeps know of all changes.
-    fn catch_up(&mut self, node: usize, frames: &OnAir, rules: &FieldRules) {
+    fn catch_up(&mut self, node: usize, frames: &FramesOnAir, rules: &FieldRules) {
         let mut first = self.known[node];
         if let Some((change, energy)) = self.last_idle(node, frames, rules) {
             self.receivers[node].be_idle(energy, rules);
@@ -269,11 +275,12 @@ impl Receivers {
         debug_assert!(self.receivers[node].has_energy(self.energy(node, frames)));
     }
 
-    /// The number of a change before which the medium was physically idle at a node that sleeps, with its energy then, and after
-    /// which nothing matters that it does not know: it locks to the frame that starts with the change. `None` if there is none.
-    fn last_idle(&self, node: usize, frames: &OnAir, rules: &FieldRules) -> Option<(usize, Power)> {
+    /// The number of a change before which the medium was physically idle at a node that sleeps, with its energy then, and
+    /// after which nothing matters that it does not know: it locks to the frame that starts with the change. `None` if there
+    /// is none.
+    fn last_idle(&self, node: usize, frames: &FramesOnAir, rules: &FieldRules) -> Option<(usize, Power)> {
         let link = |frame: &FieldFrame| self.links.link(frame.from, node);
-        let can_lock = |link: Link, frame: &FieldFrame| link.tolerance >= frame.noise;
+        let can_lock = |link: FieldLink, frame: &FieldFrame| link.tolerance >= frame.noise;
         let mut energy = self.energy(node, frames);
         let mut near = frames.ids().filter(|&id| can_lock(link(&frames[id]), &frames[id])).count();
         let mut next_batch = None;
@@ -302,8 +309,8 @@ impl Receivers {
         None
     }
 
-    /// Whether a change that a node that sleeps does not know of may have set a NAV there that has not ended before the change of
-    /// number `before`.
+    /// Whether a change that a node that sleeps does not know of may have set a NAV there that has not ended before the change
+    /// of number `before`.
     fn may_have_nav(&self, node: usize, before: usize) -> bool {
         let at = self.past.change(before).at();
         let mut unknown = (self.known[node]..before).rev().map(|index| self.past.change(index));
@@ -320,13 +327,13 @@ impl Receivers {
     }
 
     /// Sum of the powers of the frames of others on the air at a node.
-    fn energy(&self, node: usize, frames: &OnAir) -> Power {
+    fn energy(&self, node: usize, frames: &FramesOnAir) -> Power {
         let powers = frames.ids().map(|id| self.links.link(frames[id].from, node).power);
         powers.fold(Power::ZERO, |sum, power| sum + power)
     }
 
     /// Lets the receiver of a node that sleeps know of the changes from number `first` on.
-    fn replay(&mut self, node: usize, first: usize, frames: &OnAir, rules: &FieldRules) {
+    fn replay(&mut self, node: usize, first: usize, frames: &FramesOnAir, rules: &FieldRules) {
         let Receivers { receivers, links, past, .. } = self;
         let receiver = &mut receivers[node];
         let mut index = first;

@@ -181,8 +181,8 @@ impl FieldSpec {
         Ok(ReceivedPowers { nodes, propagation, explicit, otherwise_db: self.gain_db })
     }
 
-    /// By BSS: the lowest number of a BSS that it is connected with. Two BSSs are if a node of one receives one of the other, or
-    /// both are connected with a third.
+    /// By BSS: the lowest number of a BSS that it is connected with. Two BSSs are if a node of one receives one of the other,
+    /// or both are connected with a third.
     ///
     /// # Errors
     /// As [`FieldSpec::rows`].

@@ -65,7 +65,7 @@ impl Field {
         }
         if self.has_starts(&due, now) {
             due.iter().for_each(|&node| self.contend_at(node, &mut losers, now));
-            self.nodes.settle(&self.receivers, &self.rules);
+            self.settle();
         }
         self.due_nodes = due;
         losers
