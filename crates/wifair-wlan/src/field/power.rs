@@ -113,7 +113,8 @@ impl SinrThreshold {
     /// [`SinrThreshold::tolerance`], and found without a division.
     #[inline]
     pub(crate) fn certain_tolerance(self, signal: Power) -> Power {
-        Power(((u128::from(signal.0) << 16) * u128::from(self.reciprocal) >> 64) as u64)
+        let product = (u128::from(signal.0) << 16) * u128::from(self.reciprocal);
+        Power((product >> 64) as u64)
     }
 }
 
