@@ -784,7 +784,7 @@ mod tests {
                             max_bytes: if what == 4 { u32::MAX } else { size },
                             gathers: us % 4 == 0,
                             station_limit: (us % 5 == 0)
-                                .then_some(StationLimit { pending: &pending, first: StationId(0), below: Time::from_us(500) }),
+                                .then_some(StationLimit { pending: &pending, below: Time::from_us(500) }),
                             ..Grant::ANY
                         };
                         let grant = if us % 3 == 0 { Grant::ANY } else { grant };

@@ -147,17 +147,15 @@ pub enum Extent {
 /// Amount pending below the buffer per station, and its limit: airtime, under airtime queue limits (AQL).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StationLimit<'a> {
-    /// From the station `first` on; [`Time::MAX`] if the Block Ack window is full.
+    /// By [`StationId::index`], or a single entry for all; [`Time::MAX`] if the Block Ack window is full.
     pub pending: &'a [Time],
-    /// The first station: an access point's is the first of all, a station's is itself.
-    pub first: StationId,
     /// A station with less pending may get a packet.
     pub below: Time,
 }
 
 impl StationLimit<'_> {
     fn of(&self, station: StationId) -> Option<Time> {
-        self.pending.get(station.index().wrapping_sub(self.first.index())).copied()
+        self.pending.get(station.index()).or(self.pending.first()).copied()
     }
 
     fn admits(&self, station: StationId) -> bool {

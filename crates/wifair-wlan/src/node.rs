@@ -125,7 +125,13 @@ impl Numbering {
 
     /// The node of a function.
     pub(crate) fn node(self, edcaf: EdcafId) -> Node {
-        Node::at(edcaf.index() >> self.category_bits)
+        Node::at(self.node_index(edcaf))
+    }
+
+    /// The place of a function's node among the nodes of the BSS.
+    #[inline(always)]
+    pub(crate) fn node_index(self, edcaf: EdcafId) -> usize {
+        edcaf.index() >> self.category_bits
     }
 
     /// The place of a function among those of its node.

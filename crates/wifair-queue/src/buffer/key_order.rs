@@ -190,7 +190,7 @@ mod tests {
                 }
                 let pending = [Time::ZERO, Time::from_ms(1), Time::from_ms(2)];
                 for below in [1, 2, 3].map(Time::from_ms) {
-                    let limit = StationLimit { pending: &pending, first: StationId(0), below };
+                    let limit = StationLimit { pending: &pending, below };
                     let one = |only| Grant { station: Some(StationId(only)), ..Grant::ANY };
                     let grants = [one(0), one(1), one(7), Grant { station_limit: Some(limit), ..Grant::ANY }];
                     for grant in grants {

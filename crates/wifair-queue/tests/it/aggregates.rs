@@ -155,7 +155,7 @@ proptest! {
         connections.iter().for_each(|&connection| limited.offer(connection));
         let mut pending = [Time::ZERO; STATIONS as usize];
         pending[usize::from(full)] = Time::MAX;
-        let limit = StationLimit { pending: &pending, first: StationId(0), below: Time::MAX };
+        let limit = StationLimit { pending: &pending, below: Time::MAX };
         let grant = Grant { gathers: true, station_limit: Some(limit), ..Grant::ANY };
         let is_full = |number: &u32, ap: &Ap| {
             let of = ap.tx_queue.packets().find(|packet| packet.window_bytes == *number).map(connection);

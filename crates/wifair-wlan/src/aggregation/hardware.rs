@@ -270,11 +270,9 @@ impl HardwareSpec {
 /// Content of a node's link queues that counts towards their limits.
 #[derive(Debug)]
 pub(crate) struct Backlog {
-    /// The first station with a link of the node.
-    first: StationId,
     /// By rank: packets.
     packets: [u32; 4],
-    /// By rank and station: airtime pending.
+    /// By rank and station, at a station for its link: airtime pending.
     pending: [Vec<Time>; 4],
     /// By rank: airtime pending of all stations.
     of_category: [Time; 4],
@@ -282,10 +280,9 @@ pub(crate) struct Backlog {
 }
 
 impl Backlog {
-    /// Creates an empty backlog for the links of a node with so many stations, from the `first` on.
-    pub fn new(first: StationId, stations: usize) -> Backlog {
+    /// Creates an empty backlog for the links to so many stations; a station has one link.
+    pub fn new(stations: usize) -> Backlog {
         Backlog {
-            first,
             packets: [0; 4],
             pending: std::array::from_fn(|_| vec![Time::ZERO; stations]),
             of_category: [Time::ZERO; 4],
@@ -345,22 +342,21 @@ impl Backlog {
         let grant = Grant { ac, gathers, ..Grant::ANY };
         let Feed::Airtime(limits) = feed else { return grant };
         let below = if self.total < limits.total { limits.high } else { limits.low };
-        let station_limit = Some(StationLimit { pending: &self.pending[rank], first: self.first, below });
+        let station_limit = Some(StationLimit { pending: &self.pending[rank], below });
         Grant { station_limit, rounds: Some(self.rounds(&limits, rank, occasion)), ..grant }
     }
 
     /// What ends the turn that is under way when there is no room left: no packet may go. `None` if turns do not matter.
     pub fn last_grant(&self, feed: Feed, (ac, rank): (Ac, usize)) -> Option<Grant<'_>> {
         let Feed::Airtime(limits) = feed else { return None };
-        let station_limit =
-            Some(StationLimit { pending: &self.pending[rank], first: self.first, below: Time::ZERO });
+        let station_limit = Some(StationLimit { pending: &self.pending[rank], below: Time::ZERO });
         let rounds = Rounds { extent: Extent::Turn, ..self.rounds(&limits, rank, Occasion::Arrival) };
         Some(Grant { ac, station_limit, rounds: Some(rounds), ..Grant::ANY })
     }
 
     /// The stations for which PPDUs may be formed ahead: those whose windows are not full.
     pub fn with_room(&self, rank: usize) -> StationLimit<'_> {
-        StationLimit { pending: &self.pending[rank], first: self.first, below: Time::MAX }
+        StationLimit { pending: &self.pending[rank], below: Time::MAX }
     }
 
     /// If PPDUs are formed ahead on demand, sets whether the Block Ack window of a station is full.
@@ -388,7 +384,8 @@ impl Backlog {
     }
 
     fn of(&mut self, rank: usize, station: StationId) -> &mut Time {
-        &mut self.pending[rank][station.index() - self.first.index()]
+        let last = self.pending[rank].len() - 1;
+        &mut self.pending[rank][station.index().min(last)]
     }
 
     /// Counts a packet that leaves its link queue.
@@ -440,7 +437,7 @@ mod tests {
     /// a station's from 12 to 5 ms, until one leaves.
     #[test]
     fn the_interface_decides_which_limit_a_station_has() {
-        let mut backlog = Backlog::new(StationId(0), 2);
+        let mut backlog = Backlog::new(2);
         let (first, second) = (StationId(0), StationId(1));
         let enter =
             |backlog: &mut Backlog, station| backlog.enter(Feed::Airtime(LIMITS), 2, station, 3_000, slow);
@@ -463,7 +460,7 @@ mod tests {
     /// With room for 20 packets an arrival is taken while there is room, but after an outcome only 9 may be below.
     #[test]
     fn a_driver_with_descriptors_takes_packets_at_outcomes_while_half_are_free() {
-        let mut backlog = Backlog::new(StationId(0), 1);
+        let mut backlog = Backlog::new(1);
         let feed = Feed::Airtime(LIMITS);
         for below in 0..20 {
             let may_begin = |occasion| backlog.may_begin(feed, 2, occasion, true);
@@ -477,7 +474,7 @@ mod tests {
 
     #[test]
     fn a_queue_of_packets_has_room_below_its_limit() {
-        let mut backlog = Backlog::new(StationId(0), 1);
+        let mut backlog = Backlog::new(1);
         let feed = Feed::Packets(2);
         let pending = [(); 2].map(|()| {
             assert!(backlog.has_room(feed, 0));

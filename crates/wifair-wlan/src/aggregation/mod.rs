@@ -15,7 +15,7 @@ mod tries;
 
 use std::collections::VecDeque;
 
-use wifair_core::{Packet, StationId, Time};
+use wifair_core::{Packet, Time};
 
 pub(crate) use accounts::{Account, AirtimeShare};
 pub use airtime_estimate::{Kernel, expected_airtime};
@@ -196,11 +196,8 @@ impl Aggregation {
     pub fn new(rules: AggregationRules, hardware: Vec<Hardware>, links: &[(u32, Amsdu)]) -> Aggregation {
         let functions = Numbering::EDCA.after(hardware.len()).index();
         let backlog = |(node, hardware): (usize, &Hardware)| {
-            let (first, stations) = match Node::at(node) {
-                Node::Ap => (StationId(0), links.len() / 2),
-                Node::Station(station) => (station, 1),
-            };
-            Backlog::new(first, if hardware.prefetches() { stations } else { 0 })
+            let stations = if Node::at(node).is_ap() { links.len() / 2 } else { 1 };
+            Backlog::new(if hardware.prefetches() { stations } else { 0 })
         };
         let agreement = |&(window, amsdu): &(u32, Amsdu)| {
             (window > 0).then(|| Agreement::new(window.min(rules.window), amsdu))
@@ -231,12 +228,12 @@ impl Aggregation {
 
     /// The layer below the transmit queue of a channel access function.
     pub fn hardware_of(&self, function: EdcafId) -> &Hardware {
-        &self.hardware[Numbering::EDCA.node(function).index()]
+        &self.hardware[Numbering::EDCA.node_index(function)]
     }
 
     /// What counts towards the limits of the layer below the transmit queue of a channel access function.
     pub fn backlog_of(&self, function: EdcafId) -> &Backlog {
-        &self.backlogs[Numbering::EDCA.node(function).index()]
+        &self.backlogs[Numbering::EDCA.node_index(function)]
     }
 
     /// The limits of attempts of a channel access function.
@@ -264,13 +261,16 @@ impl Aggregation {
         self.agreements[Aggregation::index(link, rank)].as_mut()
     }
 
-    /// The agreement of a link and category, with the backlog of its sender.
-    pub fn with_backlog(&mut self, link: LinkId, rank: usize) -> (&mut Agreement, &mut Backlog) {
+    /// The agreement of a link of a channel access function, with the backlog of its node.
+    pub fn with_backlog(
+        &mut self,
+        function: EdcafId,
+        link: LinkId,
+        rank: usize,
+    ) -> (&mut Agreement, &mut Backlog) {
         let agreement = self.agreements[Aggregation::index(link, rank)].as_mut();
-        (
-            agreement.expect("a link with an agreement is in service"),
-            &mut self.backlogs[link.sender().index()],
-        )
+        let backlog = &mut self.backlogs[Numbering::EDCA.node_index(function)];
+        (agreement.expect("a link with an agreement is in service"), backlog)
     }
 
     /// Takes the pending link that a channel access function serves before it asks its transmit queue; `last` was in service
@@ -297,7 +297,7 @@ impl Aggregation {
         let (is_pending, is_full) = (originator.is_pending(), originator.is_full());
         let Hardware { ahead, feed, .. } = *self.hardware_of(function);
         if ahead > 0 && feed == Feed::OnDemand {
-            self.backlogs[link.sender().index()].set_full(rank, link.station(), is_full);
+            self.backlogs[Numbering::EDCA.node_index(function)].set_full(rank, link.station(), is_full);
         }
         match (is_pending, self.is_pending(function, link)) {
             (true, false) => self.pending[function.index()].push_back(link),

@@ -66,7 +66,7 @@ impl MacTransmitter<'_> {
             };
             let (station, ip_bytes) = (departure.station, departure.packet.ip_bytes());
             let link = LinkId::of(role.is_ap, station);
-            let (Agreement { originator, .. }, backlog) = aggregation.with_backlog(link, rank);
+            let (Agreement { originator, .. }, backlog) = aggregation.with_backlog(*index, link, rank);
             let entry = originator.place(ip_bytes, phy.psdu_bytes(0), || max_psdu_bytes(link));
             let pending = backlog.enter(feed, rank, station, ip_bytes, || mode(link));
             originator.enter_ahead(departure, LinkQueueEntry { pending, ..entry }, now);

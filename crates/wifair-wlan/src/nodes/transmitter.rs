@@ -255,7 +255,7 @@ impl MacTransmitter<'_> {
         aggregation.tries[index.index()].leave();
         let is_fed = aggregation.hardware_of(index).feed != Feed::OnDemand;
         let (link, rank) = (edcaf.link(), rank(role.ac));
-        let (Agreement { originator, .. }, backlog) = aggregation.with_backlog(link, rank);
+        let (Agreement { originator, .. }, backlog) = aggregation.with_backlog(index, link, rank);
         let is_watched = is_watched || queue.observes_exchanges();
         if succeeded && !is_watched && !is_fed {
             let complete = |departure: &DequeuedPacket| {
