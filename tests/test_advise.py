@@ -418,6 +418,7 @@ def test_the_total_is_not_shown_twice() -> None:
     assert Advising(Scenario(**nobody), parsed("pings"), "linux").total is None
 
 
+@pytest.mark.whole
 def test_the_command_prints_advice_and_json(here: Cli, tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(

@@ -286,6 +286,7 @@ def test_the_advice() -> None:
     assert advice.told(out)[1] == "Not to be recommended, because transfers do not end: `las`."
 
 
+@pytest.mark.whole
 def test_judge_ones_own_file(here: Cli, tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text(

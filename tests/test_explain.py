@@ -114,6 +114,7 @@ def test_runs_of_the_same_network_show_what_was_measured(tmp_path: Path) -> None
     assert wrong <= 1  # three or four of four by chance: 0.05³, one: 19 %
 
 
+@pytest.mark.whole
 def test_a_load_that_was_read_is_as_uncertain_as_a_measurement(cli: Cli, tmp_path: Path) -> None:
     """Pages of one measurement are more than those of another one by chance alone, which the mark of the load says."""
     pages = "{ name = 'udp', rate_mbps = RATE, arrivals = 'poisson' }"

@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT / "packaging"))
 import paper_cells  # type: ignore[import-not-found]
 
 
+@pytest.mark.whole
 def test_the_files_are_as_written() -> None:
     """`python packaging/paper_cells.py` brings them up to date."""
     assert {path: path.read_text(encoding="utf-8") for path in gallery.PAPERS.rglob("*.toml")} == paper_cells.files()

@@ -489,6 +489,7 @@ def test_advice_is_by_the_goals_of_one_bss(advice: Advice) -> None:
     assert "for all BSSs" in wording.not_tried(advice)
 
 
+@pytest.mark.whole
 def test_advice_shows_what_the_others_pay(advice: Advice) -> None:
     """On the channel of the right neighbour, mine has as much as before, the left has more and the right less."""
     assert advice.best is not None
