@@ -173,6 +173,13 @@ WRONG: list[tuple[dict[str, Any], str, list[str]]] = [
     ({"phy": {"name": "802.11axe"}}, "phy", ["unknown name '802.11axe'", "did you mean 802.11ax?"]),
     ({"phy": {"name": "802.11n", "width_mhz": 80}}, "phy.width_mhz", ["80", "20 or 40 MHz"]),
     ({"ap": {"hardware": "ath11k"}}, "ap.hardware", ["unknown name", "did you mean ath10k"]),
+    (
+        {
+            "ap": {"scheme": {"name": "droptail", "target_ms": 5.0, "queues": 3, "quantum_bytes": 300}}
+        },  # the first of them
+        "ap.scheme.target_ms",
+        ["'droptail' has no such parameter", "codel"],
+    ),
     ({"station": {"hardware": "hwsin"}}, "station.hardware", ["unknown name", "did you mean hwsim"]),
     ({"ap": {"hardware": "ath9k"}}, "ap.hardware", ["ideal", "mac.edca"]),
     (

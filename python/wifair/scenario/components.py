@@ -188,7 +188,7 @@ def _checked_component(value: object, choice: dict[str, Node], path: str) -> dic
         in_python = ["or on the command line FILE.py:CLASS"] if "droptail" in choice else []
         raise ScenarioError(path, problem, value=name, allowed=", ".join([*sorted(choice), *in_python]), hint=hint)
     own = properties(choice[name])
-    for key in table.keys() - own.keys():
+    for key in (key for key in table if key not in own):
         owners = [other for other, option in choice.items() if key in properties(option)]
         if owners:
             problem = f"{name!r} has no such parameter (value {table[key]!r}), it belongs to {', '.join(owners)}"
