@@ -5,7 +5,7 @@ use wifair_core::{ConnectionId, Ecn, FiveTuple, Packet, SackBlocks, TcpFlags, Ti
 use crate::ecn::{EcnReceiver, SETUP_SYN};
 use crate::gro::GroPacket;
 use crate::reassembly::Reassembly;
-use crate::rto::Rto;
+use crate::rto::{RoundTrip, Rto};
 use crate::seq;
 use crate::spec::{Handshake, TcpSpec};
 use crate::stats::ReceiverStats;
@@ -388,7 +388,7 @@ impl Receiver {
         self.timer = Time::MAX;
         self.control_now = false;
         if !std::mem::replace(&mut self.sent_again, false) {
-            self.rto.sample(self.control_sent_at, now, &self.spec.rto);
+            self.rto.sample(self.control_sent_at, now, RoundTrip::SINGLE, &self.spec.rto);
         }
     }
 

@@ -190,6 +190,10 @@ pub enum RttSamples {
     /// samples per round trip (appendix G). The times are those that RACK keeps, as in Linux, so it needs `loss_detection =
     /// "rack"`.
     EveryAck,
+    /// The same, but each sample counts an eighth, however many a round trip gives, and the timeout goes by the largest deviation
+    /// of the last round trip, which falls by a quarter per round trip (`tcp_rtt_estimator()` of Linux 6.12). `granularity_ms`
+    /// is the least variation. It needs `loss_detection = "rack"`.
+    Linux,
 }
 
 /// How a connection opens and closes.
@@ -334,13 +338,18 @@ impl TcpSpec {
             }
         }
         self.loss_detection.validate(&format!("{path}.loss_detection"), self.sack.is_some())?;
-        if self.rto.samples == RttSamples::EveryAck {
+        let per_ack = match self.rto.samples {
+            RttSamples::OneSegment => None,
+            RttSamples::EveryAck => Some("every-ack"),
+            RttSamples::Linux => Some("linux"),
+        };
+        if let Some(samples) = per_ack {
             if !matches!(self.loss_detection, LossDetectionSpec::Rack(_)) {
                 let allowed = r#""one-segment" unless loss_detection is "rack""#;
-                return error("rto.samples", &"every-ack", allowed);
+                return error("rto.samples", &samples, allowed);
             }
             if self.rto.tick_ms.is_some() {
-                return error("rto.samples", &"every-ack", r#""one-segment" with rto.tick_ms"#);
+                return error("rto.samples", &samples, r#""one-segment" with rto.tick_ms"#);
             }
         }
         for (key, segments) in [

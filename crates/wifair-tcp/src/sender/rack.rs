@@ -18,10 +18,10 @@ impl Rack {
             false => self.on_ack::<false>(packet, tcb.max, now),
             true => self.on_sampled_ack(tcb, packet, now),
         };
-        if tcb.spec.rto.samples == RttSamples::EveryAck {
+        if tcb.spec.rto.samples != RttSamples::OneSegment {
             tcb.timing = false;
             if let Some(sent) = delivered.timed {
-                let rtt = tcb.take_one_of_many_samples(sent, now);
+                let rtt = tcb.take_one_of_many_samples(sent, packet.ack, now);
                 self.on_sample(rtt, now);
             }
         }

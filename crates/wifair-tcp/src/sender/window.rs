@@ -5,6 +5,7 @@ use wifair_core::Time;
 use super::state::SenderState;
 use super::tcb::{Pending, Tcb};
 use crate::congestion::{Ack, AckSample, RttSample, Window};
+use crate::rto::RoundTrip;
 use crate::seq;
 use crate::spec::{Handshake, LossReduces};
 
@@ -167,15 +168,17 @@ impl Tcb {
     /// Takes the RTT sample of the segment that is timed.
     pub(super) fn take_sample(&mut self, now: Time) -> Time {
         self.timing = false;
-        self.rto.sample(self.timed_at, now, &self.spec.rto);
+        let at = RoundTrip { una: self.una, nxt: self.nxt, samples: 1 };
+        self.rto.sample(self.timed_at, now, at, &self.spec.rto);
         self.note_sample(now - self.timed_at, now)
     }
 
-    /// Takes a sample of a segment sent at `sent`, one of several per round trip.
-    pub(super) fn take_one_of_many_samples(&mut self, sent: Time, now: Time) -> Time {
+    /// Takes a sample of a segment sent at `sent`, one of several per round trip, from an ACK of everything before `ack`.
+    pub(super) fn take_one_of_many_samples(&mut self, sent: Time, ack: u32, now: Time) -> Time {
         self.timing = false;
-        let expected = self.sent_bytes().div_ceil(2 * self.window.mss).max(1);
-        self.rto.sample_of(u64::from(expected), sent, now, &self.spec.rto);
+        let samples = self.sent_bytes().div_ceil(2 * self.window.mss).max(1);
+        let at = RoundTrip { una: seq::later(self.una, ack), nxt: self.max, samples: u64::from(samples) };
+        self.rto.sample(sent, now, at, &self.spec.rto);
         self.note_sample(now - sent, now)
     }
 

@@ -192,6 +192,7 @@ fn impossible_values_name_their_key() {
             json!({ "sack": {}, "loss_detection": { "name": "rack" }, "rto": { "samples": "every-ack", "tick_ms": 10 } }),
             "tcp.rto.samples",
         ),
+        (json!({ "sack": {}, "rto": { "samples": "linux" } }), "tcp.rto.samples"),
         (json!({ "rto": { "max_ms": 0 } }), "tcp.rto.max_ms"),
         (json!({ "rto": { "max_ms": 999 } }), "tcp.rto.initial_ms"),
         (json!({ "rto": { "min_ms": 0 } }), "tcp.rto.min_ms"),
