@@ -109,6 +109,67 @@ def on(*channels: int | None) -> Table:
     return {"bss": [{key: value for key, value in table.items() if value is not None} for table in tables]}
 
 
+def left_with(**keys: Any) -> Table:
+    """The three BSSs, the second with these keys of its access point."""
+    return {"bss": [{"name": "mine"}, {"name": "left", "ap": keys}, {"name": "right"}]}
+
+
+def test_one_bss_has_no_others_to_ignore() -> None:
+    for field in ({}, {"field": {}}):
+        alone: Table = {"phy": {"name": "802.11ax"}, "flows": [{"direction": "up"}], **field}
+        with pytest.raises(ScenarioError, match="one BSS") as refused:
+            Scenario(**alone, ap={"obss_pd_dbm": -72.0})
+        assert refused.value.key == "ap.obss_pd_dbm"
+
+
+def two_flats(gain_db: float, **ap: Any) -> Scenario:
+    """Two BSSs with a download of 50 Mbps each, whose nodes receive each other with this gain, and those of one BSS with -50 dB: each alone has the air for half of the time."""
+    nodes = (("mine", "a"), ("next-door", "b"))
+    pairs = [{"between": [one, other], "gain_db": gain_db} for one in nodes[0] for other in nodes[1]]
+    own = [{"between": list(pair), "gain_db": -50.0} for pair in nodes]
+    return Scenario(
+        run={"warmup_s": 1, "duration_s": 2},
+        phy={"name": "802.11ax", "width_mhz": 20},
+        channel={"tx_power_dbm": 20.0},
+        field={"gains": pairs + own},
+        bss=[{"name": "mine"}, {"name": "next-door"}],
+        ap=ap,
+        stations=[{"name": "a", "mcs": 7}, {"name": "b", "bss": "next-door", "mcs": 7}],
+        flows=[
+            {"station": name, "direction": "down", "application": {"name": "udp", "rate_mbps": 50.0}} for name in "ab"
+        ],
+    )
+
+
+def test_obss_pd_lets_two_flats_send_at_once() -> None:
+    """They receive each other with -70 dBm, 30 dB below their own: each defers to the other, unless it ignores it."""
+    without, with_it, weak = (
+        two_flats(-90.0, **ap).run(seeds=1).bsss for ap in ({}, {"obss_pd_dbm": -65.0}, {"obss_pd_dbm": -72.0})
+    )
+    assert without["spatial_reuses"].to_list() == weak["spatial_reuses"].to_list() == [0, 0]
+    assert min(with_it["spatial_reuses"]) > 100
+    assert without["goodput_down_mbps"].sum() < 90
+    assert min(with_it["goodput_down_mbps"]) > 49.9
+    assert with_it["mpdus_lost"].sum() == 0
+    assert weak["goodput_down_mbps"].to_list() == without["goodput_down_mbps"].to_list()
+
+
+def test_bsss_of_one_colour_do_not_ignore_each_other() -> None:
+    one = two_flats(-90.0, obss_pd_dbm=-65.0, bss_color=5)
+    assert one.run(seeds=1).bsss["spatial_reuses"].to_list() == [0, 0]
+    assert one.fingerprint() == two_flats(-90.0).fingerprint()
+    other = one.override({"bss[next-door].ap.bss_color": 6})
+    assert other.fingerprint() == two_flats(-90.0, obss_pd_dbm=-65.0).fingerprint()
+
+
+def test_the_power_that_obss_pd_gives_up_can_cost_what_it_gains() -> None:
+    """At a level of -62 dBm a node has 1 dBm left in an opportunity. With 19 dB less than before, and the other on the air, MCS 7 is out of reach."""
+    lost = two_flats(-90.0, obss_pd_dbm=-62.0).run(seeds=1).bsss
+    assert min(lost["spatial_reuses"]) > 100
+    assert min(lost["lost_to_others"] / lost["spatial_reuses"]) > 0.9
+    assert min(lost["mpdus_lost"] / lost["mpdus"]) > 0.2
+
+
 def test_flows_bring_their_own_stations_into_a_bss() -> None:
     flows = [
         {"name": "mine", "direction": "up"},
@@ -157,6 +218,12 @@ def test_one_bss_is_the_scenario_without_the_table() -> None:
         (on(36, "36", 36), "bss[1].channel", "whole number"),  # type: ignore[arg-type]
         ({**on(42, 36, 42), **AX}, "bss[1].channel", "42 contains channel 36"),
         ({**on(1, 6, 4), **G}, "bss[2].channel", "1, which another BSS has and 4 overlaps in part"),
+        ({"ap": {"obss_pd_dbm": -72.0}}, "ap.obss_pd_dbm", "802.11ax"),
+        (left_with(bss_color=3), "bss[1].ap.bss_color", "802.11ax"),
+        ({**left_with(obss_pd_dbm=-60.0), **AX}, "bss[1].ap.obss_pd_dbm", "-82 to -62"),
+        ({**left_with(obss_pd_dbm=-83.0), **AX}, "bss[1].ap.obss_pd_dbm", "-82 to -62"),
+        ({**left_with(bss_color=64), **AX}, "bss[1].ap.bss_color", "1 to 63"),
+        ({**left_with(obs_pd_dbm=-72.0), **AX}, "bss[1].ap.obs_pd_dbm", "obss_pd_dbm"),
         ({"bss": [{"name": "mine", "wires": {}}]}, "bss[0].wires", "wire"),
         ({"ap": {"limit_packets": 0}}, "ap.limit_packets", "1"),
         ({"station": {"rate_mbps": 7.0}}, "stations[0].rate_mbps", "6"),

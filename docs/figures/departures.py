@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from wifair import Scenario
+from wifair import Scenario, load
 from wifair.cli.output import progress
 from wifair.errors import ScenarioError
 from wifair.everything.scenarios import OF_PAPERS
@@ -70,6 +70,11 @@ SWITCHES: dict[str, Settings] = {
     "no ACK goes that carries information": {"ap.scheme.filter": "safe"},
     "ARF": {"mac.rate_adaptation": {"name": "arf"}},
     "AARF": {"mac.rate_adaptation": {"name": "aarf"}},
+    "OBSS PD at −72 dBm in all BSSs": {"ap.obss_pd_dbm": -72.0},
+    "OBSS PD at −62 dBm in all BSSs": {"ap.obss_pd_dbm": -62.0},
+    "OBSS PD at −62 dBm in all BSSs, all of one colour": {"ap.obss_pd_dbm": -62.0, "ap.bss_color": 1},
+    "energy detection at −82 dBm": {"field.energy_detection_dbm": -82.0},
+    "EIFS after energy whose preamble was missed": {"field.eifs_after": "energy"},
     "1 % of the MAC ACKs lost": {"station.frame_error_rate": {"ack_up": 0.01, "ack_down": 0.01}},
 }
 
@@ -96,12 +101,17 @@ def cells() -> dict[str, Scenario]:
         "The same under adaptive pushout": symmetric.override({"ap.scheme": {"name": "adaptive-pushout"}}),
         "One download among ten uploads, 54 Mbps, 200 ms, ALT": far.override({"ap.limit_controller": {"name": "alt"}}),
         "Three stations at 11 and 2 Mbps and at the edge of 11, each up and down, tail drop": Scenario(**mixed),
+        "Three flats in a row, which all receive each other, 80 MHz, MCS 7": load("neighbours").override(
+            {"field.gains": [], "run.duration_s": 20.0}
+        ),
     }
 
 
 def variants(base: Scenario) -> Iterator[tuple[str, Scenario]]:
     """The rows that say something of a cell: those that its plan takes and that change it."""
     for row, settings in SWITCHES.items():
+        if base.field is None and any(key.startswith("field.") for key in settings):
+            continue
         try:
             changed = base.override(settings)
         except ScenarioError:

@@ -100,6 +100,9 @@ counters! {
         pub lost_to_others: u64,
         /// RTS that their addressee decoded and did not answer, since its NAV was set.
         pub unanswered: u64,
+        /// Accesses that its nodes won in a spatial reuse opportunity: while PPDUs of other BSSs were on the air that they
+        /// ignored.
+        pub spatial_reuses: u64,
         /// MPDUs of PPDUs under a Block Ack agreement.
         pub mpdus: u64,
         /// Of these, MPDUs that their addressee did not decode.

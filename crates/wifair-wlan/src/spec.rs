@@ -76,6 +76,15 @@ pub struct ApSpec {
     pub floor: i32,
     /// Transmit power in dBm, in a field. Without the key, `channel.tx_power_dbm`.
     pub tx_power_dbm: Option<f64>,
+    /// BSS colour (26.17.3 of 802.11ax-2021), 1 to 63, which PPDUs from 802.11ax on tell; if there are several BSSs. BSSs with
+    /// one number take each other's PPDUs for their own. Without the key, no other BSS has the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bss_color: Option<u8>,
+    /// OBSS PD level in dBm, -82 to -62 (26.10.2 of 802.11ax-2021); from 802.11ax on, if there are several BSSs. Nodes of the
+    /// BSS ignore PPDUs of another colour that they receive with less power than this, for PPDUs as wide as the channel,
+    /// and then send with the power that the level allows. Without the key, they ignore none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub obss_pd_dbm: Option<f64>,
 }
 
 /// A station.

@@ -290,6 +290,8 @@ row! {
         lost_to_others: u64,
         /// RTS that their addressee did not answer since its NAV was set.
         unanswered_rts: u64,
+        /// Accesses that its nodes won while PPDUs of other BSSs were on the air that they ignored (OBSS PD).
+        spatial_reuses: u64,
         /// MPDUs in PPDUs under a Block Ack agreement.
         mpdus: u64,
         /// Of these, MPDUs that their addressee did not decode.

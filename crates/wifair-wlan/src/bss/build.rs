@@ -34,6 +34,7 @@ impl Bss {
     /// Returns the first invalid value of `spec`.
     pub fn new(spec: &BssSpec, seed: u64) -> Result<Bss, SpecError> {
         let (mut bss, functions) = Bss::assemble(spec, AP_LABEL, seed)?;
+        field::refuse_reuse(&spec.ap)?;
         if let Some(field) = &spec.field {
             let alone = ObssSpec { bss: spec.clone(), channel: None, neighbours: vec![] };
             let medium = field::build(&alone, field, std::slice::from_ref(&bss), functions)?;

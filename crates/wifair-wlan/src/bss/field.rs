@@ -8,11 +8,12 @@ use crate::aggregation::{Fill, MpduDelivery};
 use crate::check;
 use crate::contention::Access;
 use crate::field::medium::FieldMedium;
-use crate::field::{Field, FieldRules, FieldSpec, NodeOfField};
+use crate::field::reuse::{self, ObssPd, SpatialReuse};
+use crate::field::{Field, FieldRules, FieldSpec, NodeOfField, Surroundings};
 use crate::neighbours::{NeighbourSpec, ObssSpec, neighbour_path};
 use crate::node::LinkId;
 use crate::phy::timing::BssTiming;
-use crate::phy::{Format, Mode};
+use crate::phy::{Format, Mode, PhySpec};
 use crate::rate::RateSpec;
 use crate::spec::{AP_LABEL, ApSpec, BssSpec, StationChange, StationSpec};
 
@@ -46,14 +47,52 @@ pub(crate) fn build(
     functions: Vec<(Access, Rng)>,
 ) -> Result<Box<FieldMedium>, SpecError> {
     let spec = &obss.bss;
-    let nodes = nodes_of_all(obss)?;
-    let rows = field.rows(&nodes, &spec.channel, "field")?;
-    let bss_of = nodes.iter().map(|node| node.bss).collect();
+    let places = nodes_of_all(obss)?;
+    let rows = field.rows(&places, &spec.channel, "field")?;
+    let bss_of = places.iter().map(|node| node.bss).collect();
     let Exchanges { phy, mac, nodes, .. } = &bsss[0].exchanges;
     let rules = spec.mac.contention_rules(phy);
     let rules = FieldRules::new(field, rules, phy, mac, spec.channel.noise_dbm);
-    let field = Field::new(rules, nodes.numbering(), phy.clone(), mac, functions.into_iter(), rows, bss_of);
+    let surroundings = Surroundings { rows, bss_of, reuse: spatial_reuse(obss, &places)? };
+    let field = Field::new(rules, nodes.numbering(), phy.clone(), mac, functions.into_iter(), surroundings);
     Ok(Box::new(FieldMedium::new(field)))
+}
+
+/// Which of the `nodes` of all BSSs have an OBSS PD level, and the colours.
+///
+/// # Errors
+/// Returns the first key that is not allowed.
+fn spatial_reuse(obss: &ObssSpec, nodes: &[NodeOfField]) -> Result<SpatialReuse, SpecError> {
+    let phy = &obss.bss.phy;
+    let of_neighbours = obss.neighbours.iter().map(|neighbour| &neighbour.ap);
+    let aps: Vec<&ApSpec> = std::iter::once(&obss.bss.ap).chain(of_neighbours).collect();
+    for (bss, ap) in aps.iter().enumerate() {
+        let prefix = bss.checked_sub(1).map(neighbour_path).unwrap_or_default();
+        reuse::check(ap, phy.format(), &format!("{prefix}ap"))?;
+    }
+    let (width_mhz, streams) = (phy.width_mhz("phy")?, phy.streams("phy")?);
+    let level = |node: &NodeOfField| {
+        let level_dbm = aps[node.bss].obss_pd_dbm.filter(|_| reuse::has_colour(node.format))?;
+        let reference_dbm = reuse::reference_dbm(node.is_ap, streams);
+        Some(ObssPd::new(level_dbm, width_mhz, reference_dbm, node.tx_power_dbm))
+    };
+    let colours = aps.iter().map(|ap| ap.bss_color).collect();
+    Ok(SpatialReuse::new(nodes.iter().map(level).collect(), colours))
+}
+
+/// Checks that a BSS without others has no keys of spatial reuse.
+///
+/// # Errors
+/// Names the first.
+pub(super) fn refuse_reuse(ap: &ApSpec) -> Result<(), SpecError> {
+    let given = [("bss_color", ap.bss_color.is_some()), ("obss_pd_dbm", ap.obss_pd_dbm.is_some())];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        Some((key, _)) => refused(
+            &format!("ap.{key}"),
+            "no such key with one BSS: there are no others whose PPDUs it could ignore",
+        ),
+        None => Ok(()),
+    }
 }
 
 /// By BSS: the component that it belongs to, as [`FieldSpec::components`].
@@ -91,8 +130,9 @@ fn nodes<'a>(
     let channel = obss.channel_of(bss);
     let key = format!("{prefix}ap");
     let floor = floor_of(ap.floor, &key)?;
+    let format = obss.bss.phy.format();
     let mut nodes =
-        vec![NodeOfField { key, label, bss, channel, is_ap: true, tx_power_dbm, position_m, floor }];
+        vec![NodeOfField { key, label, bss, channel, is_ap: true, format, tx_power_dbm, position_m, floor }];
     for (index, station) in stations.iter().enumerate() {
         let key = format!("{prefix}stations[{index}]");
         nodes.push(NodeOfField {
@@ -101,6 +141,7 @@ fn nodes<'a>(
             bss,
             channel,
             is_ap: false,
+            format: station.phy.as_ref().map_or(format, PhySpec::format),
             tx_power_dbm: power(station.tx_power_dbm, &key)?,
             position_m: station.position_m,
             floor: floor_of(station.floor, &key)?,

@@ -8,10 +8,10 @@ use super::occupancy::Occupied;
 use super::{Field, FieldEvent};
 
 impl Field {
-    /// Handles the ends of frames at `now`, all of them before any node's CCA is judged.
+    /// Handles the ends of frames at `now`, and the colours that are read, all of them before any node's CCA is judged.
     pub(super) fn end_frames(&mut self, now: Time, events: &mut Vec<FieldEvent>) {
         let mut ended = std::mem::take(&mut self.ended);
-        self.frames.end_first(&mut ended);
+        self.frames.end(now, &mut ended);
         ended.sort_unstable_by_key(|(_, frame)| frame.from);
         self.receivers.begin_ends();
         for (id, frame) in ended.drain(..) {
@@ -33,6 +33,9 @@ impl Field {
             self.know_ack(&frame, events);
         }
         self.ended = ended;
+        while let Some(id) = self.frames.pop_colour(now) {
+            self.receivers.read_colour(id, &self.frames[id]);
+        }
         self.receivers.review(&self.frames, &mut self.nodes, &self.rules, now);
         self.note_busy_access_points(now);
     }

@@ -1,8 +1,10 @@
 //! Frames on the air of a field.
 
+use std::collections::VecDeque;
+
 use wifair_core::Time;
 
-use super::power::{Power, SinrThreshold};
+use super::power::{Power, PowerRatio, SinrThreshold};
 use crate::node::EdcafId;
 use crate::ppdu::Ppdu;
 
@@ -30,6 +32,10 @@ pub(super) struct Disturbance {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FieldFrame {
     pub kind: ExchangeStep,
+    /// Number of its width, 20 MHz and its doubles.
+    pub width: u8,
+    /// The power that it is sent with, of its transmitter's.
+    pub ratio: PowerRatio,
     /// Places of transmitter and addressee among the nodes.
     pub from: usize,
     pub to: usize,
@@ -37,6 +43,8 @@ pub(super) struct FieldFrame {
     pub ends: Time,
     /// End of its PHY header, if it is received MPDU by MPDU.
     pub header_ends: Option<Time>,
+    /// When the colour of its BSS is read, or zero.
+    pub colour_read_at: Time,
     /// Its Duration field: from its end to that of its exchange.
     pub duration: Time,
     /// When its exchange began.
@@ -114,17 +122,19 @@ pub(super) struct FramesOnAir {
     /// By place: when the frame ends; [`Time::MAX`] if there is none.
     ends: Vec<Time>,
     next_end: Time,
+    /// Those whose colour has not been read: when it is, in order.
+    colours: VecDeque<(Time, FrameId)>,
 }
 
 impl FramesOnAir {
     /// No frame.
     pub(super) fn new() -> FramesOnAir {
-        FramesOnAir { frames: Vec::new(), ends: Vec::new(), next_end: Time::MAX }
+        FramesOnAir { frames: Vec::new(), ends: Vec::new(), next_end: Time::MAX, colours: VecDeque::new() }
     }
 
-    /// When the first of them ends; [`Time::MAX`] if there is none.
-    pub(super) fn next_end(&self) -> Time {
-        self.next_end
+    /// When the first of them ends, or its colour is read; [`Time::MAX`] if there is none.
+    pub(super) fn next_change(&self) -> Time {
+        self.colours.front().map_or(self.next_end, |&(at, _)| at.min(self.next_end))
     }
 
     /// Puts a frame on the air.
@@ -137,19 +147,32 @@ impl FramesOnAir {
             self.frames.len() - 1
         });
         (self.frames[id], self.ends[id]) = (frame, frame.ends);
+        if frame.colour_read_at > Time::ZERO {
+            self.colours.push_back((frame.colour_read_at, id));
+        }
         id
     }
 
-    /// Takes those that end first off the air, into `ended`.
-    pub(super) fn end_first(&mut self, ended: &mut Vec<(FrameId, FieldFrame)>) {
-        let first = std::mem::replace(&mut self.next_end, Time::MAX);
+    /// Takes those that end at `now` off the air, into `ended`.
+    pub(super) fn end(&mut self, now: Time, ended: &mut Vec<(FrameId, FieldFrame)>) {
+        if self.next_end > now {
+            return;
+        }
+        self.next_end = Time::MAX;
         for (id, ends) in self.ends.iter_mut().enumerate() {
-            if *ends == first {
+            if *ends == now {
                 *ends = Time::MAX;
                 ended.push((id, self.frames[id]));
             }
             self.next_end = self.next_end.min(*ends);
         }
+    }
+
+    /// The next frame whose colour is read at `now`.
+    pub(super) fn pop_colour(&mut self, now: Time) -> Option<FrameId> {
+        let &(_, id) = self.colours.front().filter(|(at, _)| *at == now)?;
+        self.colours.pop_front();
+        Some(id)
     }
 
     /// The places of all frames.

@@ -1,6 +1,7 @@
 //! Which nodes of a field receive which others, for each pair: with which power, and what a receiver tolerates.
 
-use super::power::Power;
+use super::frame::FieldFrame;
+use super::power::{Power, PowerRatio, SinrThreshold};
 use super::rules::FieldRules;
 use super::spec::Rows;
 
@@ -15,6 +16,9 @@ pub(super) struct FieldLink {
 /// See the module documentation.
 pub(super) struct Links {
     nodes: usize,
+    /// Power from which a preamble is detected, and SINR at which it is.
+    detection: Power,
+    preamble: SinrThreshold,
     /// By transmitter and receiver.
     links: Vec<FieldLink>,
     /// By transmitter: a bit per receiver.
@@ -31,24 +35,36 @@ impl Links {
     pub(super) fn new(rows: &Rows, rules: &FieldRules) -> Links {
         let nodes = rows.len();
         let none = FieldLink { power: Power::ZERO, tolerance: Power::ZERO };
-        let (mut links, mut reached) = (vec![none; nodes * nodes], vec![0; nodes * words(nodes)]);
+        let mut of = Links {
+            nodes,
+            detection: rules.preamble_detection,
+            preamble: rules.preamble,
+            links: vec![none; nodes * nodes],
+            reached: vec![0; nodes * words(nodes)],
+        };
         for (from, row) in rows.iter().enumerate() {
             for &(to, power) in row {
-                let tolerance = match power >= rules.preamble_detection {
-                    true => rules.preamble.tolerance(power),
-                    false => Power::ZERO,
-                };
-                links[from * nodes + to] = FieldLink { power, tolerance };
-                reached[from * words(nodes) + to / 64] |= 1 << (to % 64);
+                of.links[from * nodes + to] = of.with(power);
+                of.reached[from * words(nodes) + to / 64] |= 1 << (to % 64);
             }
         }
-        Links { nodes, links, reached }
+        of
     }
 
-    /// What `to` receives of `from`.
+    /// What a node receives with that power.
+    fn with(&self, power: Power) -> FieldLink {
+        let tolerance = match power >= self.detection {
+            true => self.preamble.tolerance(power),
+            false => Power::ZERO,
+        };
+        FieldLink { power, tolerance }
+    }
+
+    /// What `to` receives of a frame.
     #[inline]
-    pub(super) fn link(&self, from: usize, to: usize) -> FieldLink {
-        self.links[from * self.nodes + to]
+    pub(super) fn link(&self, frame: &FieldFrame, to: usize) -> FieldLink {
+        let link = self.links[frame.from * self.nodes + to];
+        if frame.ratio == PowerRatio::WHOLE { link } else { self.with(frame.ratio.of(link.power)) }
     }
 
     /// Whether `to` receives `from` at all.
@@ -57,9 +73,24 @@ impl Links {
         self.reached[from * words(self.nodes) + to / 64] >> (to % 64) & 1 == 1
     }
 
-    /// The nodes of `among`, a bit per node, that receive `from`, in order, with what they receive.
+    /// Calls `receive` with the nodes of `among`, a bit per node, that a frame reaches, in order, and what they receive.
     #[inline]
-    pub(super) fn reached_among<'a>(
+    pub(super) fn reach_among(
+        &self,
+        frame: &FieldFrame,
+        among: &[u64],
+        mut receive: impl FnMut(usize, FieldLink),
+    ) {
+        let reached = self.reached_among(frame.from, among);
+        match frame.ratio {
+            PowerRatio::WHOLE => reached.for_each(|(node, link)| receive(node, link)),
+            ratio => reached.for_each(|(node, link)| receive(node, self.with(ratio.of(link.power)))),
+        }
+    }
+
+    /// The nodes of `among` that receive `from` at its transmit power.
+    #[inline]
+    fn reached_among<'a>(
         &'a self,
         from: usize,
         among: &'a [u64],

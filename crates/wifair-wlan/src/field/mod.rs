@@ -20,6 +20,7 @@ mod power;
 mod propagation;
 mod receiver;
 mod receivers;
+pub(crate) mod reuse;
 mod rules;
 pub(crate) mod share;
 mod spec;
@@ -41,9 +42,10 @@ use meter::FieldMeter;
 use node::FieldNode;
 use nodes::FieldNodes;
 pub(crate) use occupancy::AirOccupancy;
-use power::Power;
+use power::{Power, PowerRatio};
 pub use propagation::{FloorsSpec, WallSpec};
 use receivers::Receivers;
+use reuse::SpatialReuse;
 pub(crate) use rules::FieldRules;
 pub use spec::{EifsAfter, FieldSpec, PairGain};
 pub(crate) use spec::{NodeOfField, Rows};
@@ -62,6 +64,16 @@ pub(crate) enum FieldEvent {
     Acknowledged(FieldExchange),
     /// Its sender knows that no response came. [`Field::set_window`] and [`Field::go_on`] must follow.
     Failed(FieldExchange),
+}
+
+/// The nodes of a field.
+pub(crate) struct Surroundings {
+    /// By transmitter: the nodes that hear it, with the power, in order.
+    pub rows: Rows,
+    /// By node: the number of its BSS.
+    pub bss_of: Vec<usize>,
+    /// Which nodes have an OBSS PD level.
+    pub reuse: SpatialReuse,
 }
 
 /// See the module documentation. Nodes are numbered through.
@@ -90,17 +102,16 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    /// A silent field, whose `rows` say who hears a node with which power, and `bss_of` to which BSS it belongs. The channel
-    /// access functions come in the order of `numbering`.
+    /// A silent field of these nodes. Their channel access functions come in the order of `numbering`.
     pub(crate) fn new(
         rules: FieldRules,
         numbering: Numbering,
         phy: BssTiming,
         mac: &Mac,
         mut functions: impl Iterator<Item = (Access, Rng)>,
-        rows: Rows,
-        bss_of: Vec<usize>,
+        surroundings: Surroundings,
     ) -> Field {
+        let Surroundings { rows, bss_of, reuse } = surroundings;
         let own = |_: &_| FieldNode::new(functions.by_ref().take(numbering.per_node()));
         let nodes = FieldNodes::new(rows.iter().map(own).collect());
         let waits = mac.waits.clone();
@@ -111,7 +122,7 @@ impl Field {
             phy,
             waits,
             nodes,
-            receivers: Receivers::new(&rows, &bss_of, &rules),
+            receivers: Receivers::new(&rows, &bss_of, reuse, &rules),
             rows,
             bss_of,
             frames: FramesOnAir::new(),
@@ -127,7 +138,7 @@ impl Field {
 
     /// When [`Field::advance`] is due; [`Time::MAX`] if nothing is under way.
     pub(crate) fn due(&self) -> Time {
-        self.frames.next_end().min(self.nodes.due())
+        self.frames.next_change().min(self.nodes.due())
     }
 
     /// Handles a packet that has arrived at `sender`, which has nothing in service.
@@ -236,15 +247,16 @@ impl Field {
             && self.rules.preamble.max(threshold).is_reached(power, noise, Power::ZERO)
     }
 
-    /// Handles the first of what is due at `now == due()`: the ends of frames, timeouts, starts. [`Field::contend`] must have
-    /// said who wins access; `outgoing` says what a channel access function of a BSS sends that does.
+    /// Handles the first of what is due at `now == due()`: the ends of frames and colours that are read, timeouts, starts.
+    /// [`Field::contend`] must have said who wins access; `outgoing` says what a channel access function of a BSS sends that
+    /// does.
     pub(crate) fn advance(
         &mut self,
         now: Time,
         outgoing: impl FnMut(usize, EdcafId) -> Outgoing,
         events: &mut Vec<FieldEvent>,
     ) {
-        if self.frames.next_end() == now {
+        if self.frames.next_change() == now {
             self.end_frames(now, events);
         } else if !self.time_out(now, events) {
             self.start_frames(now, outgoing, events);
@@ -282,7 +294,8 @@ impl Field {
         };
         let header_ends = self.nodes[node].mpdus.first().map(|(psdu, _)| begins + *psdu);
         let frame = self.frame(ExchangeStep::Data, node, to, ppdu.airtime, mode, begins);
-        FieldFrame { duration: ppdu.response, began, header_ends, ..frame }
+        let colour_read_at = self.receivers.reuse().colour_read_at(mode, begins);
+        FieldFrame { duration: ppdu.response, began, header_ends, colour_read_at, ..frame }
     }
 
     fn control(
@@ -308,11 +321,14 @@ impl Field {
         let (noise, threshold) = (self.rules.noise(mode), self.rules.threshold(mode));
         FieldFrame {
             kind,
+            width: FieldRules::width(mode),
+            ratio: PowerRatio::WHOLE,
             from,
             to,
             begins,
             ends: begins + airtime,
             header_ends: None,
+            colour_read_at: Time::ZERO,
             duration: Time::ZERO,
             began: begins,
             noise,

@@ -21,6 +21,8 @@ pub(super) struct FieldNode {
     /// addressee has decoded it.
     pub mpdus: Vec<(Time, Time)>,
     pub decoded: Vec<bool>,
+    /// Whether it has won its TXOP in a spatial reuse opportunity.
+    pub reuses: bool,
     /// What it transmits a SIFS after what it has decoded, and when.
     pub owes: Option<(Time, FieldFrame)>,
 }
@@ -34,6 +36,7 @@ impl FieldNode {
             exchange: None,
             mpdus: Vec::new(),
             decoded: Vec::new(),
+            reuses: false,
             owes: None,
         }
     }

@@ -7,9 +7,18 @@ use super::frame::{FieldFrame, FrameId, FramesOnAir};
 /// Number of starts and ends after which all nodes catch up, and the past is forgotten.
 const MOST: usize = 4_096;
 
-/// The start or end of a frame.
+/// What happens to a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ChangeKind {
+    Start,
+    /// The colour of its BSS is read.
+    Colour,
+    End,
+}
+
+/// The start or end of a frame, or its colour is read.
 pub(super) struct Change {
-    pub is_start: bool,
+    pub kind: ChangeKind,
     pub id: FrameId,
     pub frame: FieldFrame,
     /// Those that happened together have one number.
@@ -23,7 +32,11 @@ pub(super) struct Change {
 impl Change {
     /// When it happened.
     pub(super) fn at(&self) -> Time {
-        if self.is_start { self.frame.begins } else { self.frame.ends }
+        match self.kind {
+            ChangeKind::Start => self.frame.begins,
+            ChangeKind::Colour => self.frame.colour_read_at,
+            ChangeKind::End => self.frame.ends,
+        }
     }
 }
 
@@ -63,22 +76,27 @@ impl Past {
 
     /// Notes the start of a frame.
     pub(super) fn start(&mut self, id: FrameId, frame: &FieldFrame) {
-        self.note(true, id, frame, &[]);
+        self.note(ChangeKind::Start, id, frame, &[]);
+    }
+
+    /// Notes that the colour of a frame is read.
+    pub(super) fn read_colour(&mut self, id: FrameId, frame: &FieldFrame) {
+        self.note(ChangeKind::Colour, id, frame, &[]);
     }
 
     /// Notes the end of a frame.
     pub(super) fn end(&mut self, id: FrameId, frame: &FieldFrame, mpdus: &[(Time, Time)]) {
-        self.note(false, id, frame, mpdus);
+        self.note(ChangeKind::End, id, frame, mpdus);
         self.nav = self.nav.max(frame.ends + frame.duration);
     }
 
-    fn note(&mut self, is_start: bool, id: FrameId, frame: &FieldFrame, mpdus: &[(Time, Time)]) {
+    fn note(&mut self, kind: ChangeKind, id: FrameId, frame: &FieldFrame, mpdus: &[(Time, Time)]) {
         let first = self.spans.len();
         self.spans.extend_from_slice(mpdus);
         let (batch, nav_before) = (self.batch, self.nav);
         let mpdus = (first, self.spans.len());
         self.transmitters.push(frame.from as u32);
-        self.changes.push(Change { is_start, id, frame: *frame, batch, nav_before, mpdus });
+        self.changes.push(Change { kind, id, frame: *frame, batch, nav_before, mpdus });
     }
 
     /// The change of that number.
@@ -99,7 +117,8 @@ impl Past {
 
     /// The frame that had a place on the air before the change of number `index`.
     pub(super) fn frame<'a>(&'a self, id: FrameId, index: usize, frames: &'a FramesOnAir) -> &'a FieldFrame {
-        let later = self.changes[index..].iter().find(|change| change.id == id && !change.is_start);
+        let later =
+            self.changes[index..].iter().find(|change| change.id == id && change.kind == ChangeKind::End);
         later.map_or(&frames[id], |change| &change.frame)
     }
 }

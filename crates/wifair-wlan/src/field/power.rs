@@ -35,6 +35,25 @@ impl Power {
     }
 }
 
+/// A power as a part of another, in 1/65,536.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PowerRatio(u32);
+
+impl PowerRatio {
+    /// All of it.
+    pub(crate) const WHOLE: PowerRatio = PowerRatio(65_536);
+
+    /// A ratio of at most 0 dB, rounded down.
+    pub(crate) fn from_db(db: f64) -> PowerRatio {
+        PowerRatio(libm::floor(65_536.0 * libm::pow(10.0, db / 10.0)) as u32)
+    }
+
+    /// That part of `power`, rounded down.
+    pub(crate) fn of(self, power: Power) -> Power {
+        Power(((u128::from(power.0) * u128::from(self.0)) >> 16) as u64)
+    }
+}
+
 impl Add for Power {
     type Output = Power;
 

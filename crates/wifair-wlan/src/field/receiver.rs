@@ -32,6 +32,8 @@ pub(super) struct FieldReceiver {
     spoilt_since: Time,
     /// When it has been in between.
     spoilt: Vec<(Time, Time)>,
+    /// End of its spatial reuse opportunity, or zero.
+    reuses_until: Time,
     /// End of the last frame that it was locked to.
     last_lock: Time,
     /// End of the NAV, or zero.
@@ -44,6 +46,8 @@ pub(super) struct FieldReceiver {
     was_decoded: bool,
     /// Whether the frame that it is locked to can still be decoded: all of it, or its PHY header.
     is_intact: bool,
+    /// Whether the colour of the frame that it is locked to can still be read.
+    is_legible: bool,
     pub is_physically_busy: bool,
     /// In the physically busy period: whether it has transmitted, and whether its energy has reached the threshold.
     has_sent: bool,
@@ -65,12 +69,14 @@ impl FieldReceiver {
             power: Power::ZERO,
             spoilt_since: Time::MAX,
             spoilt: Vec::new(),
+            reuses_until: Time::ZERO,
             last_lock: Time::MAX,
             nav: Time::ZERO,
             idle_from: Time::ZERO,
             waits_until: None,
             was_decoded: true,
             is_intact: false,
+            is_legible: false,
             is_physically_busy: false,
             has_sent: false,
             was_loud: false,
@@ -153,6 +159,7 @@ impl FieldReceiver {
             self.lock = id as u32;
             self.power = link.power;
             self.is_intact = true;
+            self.is_legible = true;
             self.spoilt_since = Time::MAX;
             self.spoilt.clear();
         }
@@ -194,6 +201,28 @@ impl FieldReceiver {
             self.nav = self.nav.max(frame.ends + frame.duration);
         }
         (true, Some(is_decoded))
+    }
+
+    /// The colour of a frame is read, which is another BSS's: returns whether it ignores the frame from now on, which has less
+    /// power than `level`. That concerns it.
+    pub(super) fn read_colour(
+        &mut self,
+        id: FrameId,
+        frame: &FieldFrame,
+        link: FieldLink,
+        level: Power,
+    ) -> bool {
+        let ignores = self.lock == id as u32 && self.is_legible && link.power < level;
+        if ignores {
+            self.lock = NONE;
+            self.reuses_until = self.reuses_until.max(frame.ends);
+        }
+        ignores
+    }
+
+    /// Whether it has a spatial reuse opportunity.
+    pub(super) fn can_reuse(&self, now: Time) -> bool {
+        now < self.reuses_until
     }
 
     /// After all ends of an instant: whether the medium becomes physically idle; returns that.
@@ -241,14 +270,20 @@ impl FieldReceiver {
             }
             _ => {}
         }
+        if let Some(frame) = locked.filter(|frame| now < frame.colour_read_at && self.is_legible) {
+            self.alarm = self.alarm.min(self.spoils(frame, rules.preamble));
+        }
+    }
+
+    /// The energy from which the SINR of `frame`, which it is locked to, may be below a threshold.
+    fn spoils(&self, frame: &FieldFrame, threshold: SinrThreshold) -> Power {
+        threshold.certain_tolerance(self.power).without(frame.noise) + self.power + Power::UNIT
     }
 
     /// Of a node that is locked to `frame`, which can still be decoded: the energy from which it may be spoilt, and below which
     /// it may be clear again.
     fn bounds(&self, frame: &FieldFrame, rules: &FieldRules, now: Time) -> (Power, Power) {
-        let spoils = |threshold: SinrThreshold| {
-            threshold.certain_tolerance(self.power).without(frame.noise) + self.power + Power::UNIT
-        };
+        let spoils = |threshold: SinrThreshold| self.spoils(frame, threshold);
         match frame.header_ends {
             Some(header_ends) if self.spoilt_since < Time::MAX => {
                 let spoils = if now < header_ends { spoils(rules.preamble) } else { Power::MAX };
@@ -263,6 +298,9 @@ impl FieldReceiver {
     fn judge(&mut self, frame: &FieldFrame, rules: &FieldRules, now: Time) {
         let interference = self.energy - self.power;
         let is_clear = frame.threshold.is_reached(self.power, frame.noise, interference);
+        if now < frame.colour_read_at {
+            self.is_legible &= rules.preamble.is_reached(self.power, frame.noise, interference);
+        }
         let Some(header_ends) = frame.header_ends else {
             self.is_intact &= is_clear;
             return;

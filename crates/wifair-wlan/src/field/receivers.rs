@@ -10,9 +10,10 @@ use wifair_core::Time;
 use super::frame::{FieldFrame, FrameId, FramesOnAir};
 use super::links::{FieldLink, Links, words};
 use super::nodes::FieldNodes;
-use super::past::{Change, Past};
+use super::past::{Change, ChangeKind, Past};
 use super::power::Power;
 use super::receiver::FieldReceiver;
+use super::reuse::SpatialReuse;
 use super::rules::FieldRules;
 use super::spec::Rows;
 
@@ -20,6 +21,9 @@ use super::spec::Rows;
 pub(super) struct Receivers {
     receivers: Vec<FieldReceiver>,
     links: Links,
+    reuse: SpatialReuse,
+    /// By node: the number of its BSS.
+    bss_of: Vec<usize>,
     /// A bit per node: whether it follows what is on the air.
     awake: Vec<u64>,
     past: Past,
@@ -33,11 +37,13 @@ pub(super) struct Receivers {
 
 impl Receivers {
     /// The silent nodes of a field, whose `rows` say who hears a node with which power, and `bss_of` to which BSS it belongs.
-    pub(super) fn new(rows: &Rows, bss_of: &[usize], rules: &FieldRules) -> Receivers {
+    pub(super) fn new(rows: &Rows, bss_of: &[usize], reuse: SpatialReuse, rules: &FieldRules) -> Receivers {
         let is_ap = |node: usize| node == 0 || bss_of[node - 1] < bss_of[node];
         Receivers {
             receivers: (0..rows.len()).map(|node| FieldReceiver::new(is_ap(node), rules)).collect(),
             links: Links::new(rows, rules),
+            reuse,
+            bss_of: bss_of.to_vec(),
             awake: vec![u64::MAX; words(rows.len())],
             past: Past::default(),
             known: vec![0; rows.len()],
@@ -54,6 +60,16 @@ impl Receivers {
     /// Whether the medium is physically busy at a node that is awake.
     pub(super) fn is_physically_busy(&self, node: usize) -> bool {
         self.receivers[node].is_physically_busy
+    }
+
+    /// Which nodes have an OBSS PD level.
+    pub(super) fn reuse(&self) -> &SpatialReuse {
+        &self.reuse
+    }
+
+    /// Whether a node that is awake has a spatial reuse opportunity.
+    pub(super) fn can_reuse(&self, node: usize, now: Time) -> bool {
+        self.receivers[node].can_reuse(now)
     }
 
     /// Whether the NAV of a node that is awake is set at `now`.
@@ -133,11 +149,12 @@ impl Receivers {
         match *started {
             [id] => {
                 let frame = &frames[id];
-                for (node, link) in self.links.reached_among(frame.from, &self.awake) {
-                    if self.receivers[node].start(id, frame, link) {
-                        self.concerned.push(node);
+                let Receivers { receivers, concerned, .. } = self;
+                self.links.reach_among(frame, &self.awake, |node, link| {
+                    if receivers[node].start(id, frame, link) {
+                        concerned.push(node);
                     }
-                }
+                });
             }
             _ => self.start_several(started, frames),
         }
@@ -159,16 +176,16 @@ impl Receivers {
         // By node, the strongest comes last.
         let mut heard: Vec<(usize, Power, FrameId)> = Vec::new();
         for &id in started {
-            for (node, link) in self.links.reached_among(frames[id].from, &self.awake) {
+            self.links.reach_among(&frames[id], &self.awake, |node, link| {
                 self.receivers[node].add(link.power);
                 heard.push((node, link.power, id));
-            }
+            });
         }
         heard.sort_unstable();
         for (index, &(node, _, id)) in heard.iter().enumerate() {
             if heard.get(index + 1).is_none_or(|(next, ..)| *next != node) {
                 let frame = &frames[id];
-                self.receivers[node].lock_to(id, frame, self.links.link(frame.from, node));
+                self.receivers[node].lock_to(id, frame, self.links.link(frame, node));
                 self.concerned.push(node);
             }
         }
@@ -211,7 +228,7 @@ impl Receivers {
         self.receivers[frame.to].addressed -= 1;
         self.concerned.push(frame.from);
         let mut is_decoded_there = None;
-        for (node, link) in self.links.reached_among(frame.from, &self.awake) {
+        self.links.reach_among(frame, &self.awake, |node, link| {
             let receiver = &mut self.receivers[node];
             let is_addressed = node == frame.to;
             let (is_concerned, is_decoded) = receiver.end(id, frame, link, mpdus, is_addressed);
@@ -225,9 +242,22 @@ impl Receivers {
                     decoded.extend(mpdus.iter().map(|span| receiver.decodes_mpdu(frame, *span)));
                 }
             }
-        }
+        });
         self.past.end(id, frame, if frame.header_ends.is_some() { mpdus } else { &[] });
         is_decoded_there
+    }
+
+    /// The colour of a frame is read: nodes with an OBSS PD level ignore it if it is another BSS's and weak.
+    /// [`Receivers::review`] must follow.
+    pub(super) fn read_colour(&mut self, id: FrameId, frame: &FieldFrame) {
+        let Receivers { receivers, concerned, reuse, bss_of, .. } = self;
+        self.links.reach_among(frame, &self.awake, |node, link| {
+            let level = reuse.level(node, frame.width, (bss_of[node], bss_of[frame.from]));
+            if receivers[node].read_colour(id, frame, link, level) {
+                concerned.push(node);
+            }
+        });
+        self.past.read_colour(id, frame);
     }
 
     /// After all ends of an instant: where the medium becomes physically idle, and from when these nodes count.
@@ -279,7 +309,7 @@ impl Receivers {
     /// after which nothing matters that it does not know: it locks to the frame that starts with the change. `None` if there
     /// is none.
     fn last_idle(&self, node: usize, frames: &FramesOnAir, rules: &FieldRules) -> Option<(usize, Power)> {
-        let link = |frame: &FieldFrame| self.links.link(frame.from, node);
+        let link = |frame: &FieldFrame| self.links.link(frame, node);
         let can_lock = |link: FieldLink, frame: &FieldFrame| link.tolerance >= frame.noise;
         let mut energy = self.energy(node, frames);
         let mut near = frames.ids().filter(|&id| can_lock(link(&frames[id]), &frames[id])).count();
@@ -289,9 +319,12 @@ impl Receivers {
                 continue;
             }
             let change = self.past.change(index);
+            if change.kind == ChangeKind::Colour {
+                continue;
+            }
             let link = link(&change.frame);
             let is_near = usize::from(can_lock(link, &change.frame));
-            if !change.is_start {
+            if change.kind == ChangeKind::End {
                 energy += link.power;
                 near += is_near;
                 next_batch = Some(change.batch);
@@ -316,9 +349,9 @@ impl Receivers {
         let mut unknown = (self.known[node]..before).rev().map(|index| self.past.change(index));
         let mut latest = self.past.change(before).nav_before;
         while latest >= at {
-            let Some(Change { is_start, frame, nav_before, .. }) = unknown.next() else { return false };
-            let decodes = || self.links.link(frame.from, node).tolerance >= frame.noise;
-            if !is_start && frame.ends + frame.duration >= at && decodes() {
+            let Some(Change { kind, frame, nav_before, .. }) = unknown.next() else { return false };
+            let decodes = || self.links.link(frame, node).tolerance >= frame.noise;
+            if *kind == ChangeKind::End && frame.ends + frame.duration >= at && decodes() {
                 return true;
             }
             latest = *nav_before;
@@ -328,43 +361,50 @@ impl Receivers {
 
     /// Sum of the powers of the frames of others on the air at a node.
     fn energy(&self, node: usize, frames: &FramesOnAir) -> Power {
-        let powers = frames.ids().map(|id| self.links.link(frames[id].from, node).power);
+        let powers = frames.ids().map(|id| self.links.link(&frames[id], node).power);
         powers.fold(Power::ZERO, |sum, power| sum + power)
     }
 
     /// Lets the receiver of a node that sleeps know of the changes from number `first` on.
     fn replay(&mut self, node: usize, first: usize, frames: &FramesOnAir, rules: &FieldRules) {
-        let Receivers { receivers, links, past, .. } = self;
+        let Receivers { receivers, links, past, reuse, bss_of, .. } = self;
         let receiver = &mut receivers[node];
         let mut index = first;
         while index < past.len() {
-            let &Change { batch, is_start, .. } = past.change(index);
+            let &Change { batch, kind: first, .. } = past.change(index);
             let now = past.change(index).at();
             let (mut is_concerned, mut strongest, mut count) = (false, None, 0);
             while index < past.len() && past.change(index).batch == batch {
                 let change = past.change(index);
-                let &Change { id, ref frame, .. } = change;
+                let &Change { id, kind, ref frame, .. } = change;
                 index += 1;
                 if !links.reaches(frame.from, node) {
                     continue;
                 }
-                let link = links.link(frame.from, node);
-                if is_start {
-                    receiver.add(link.power);
-                    strongest = strongest.max(Some((link.power, id)));
-                    count += 1;
-                } else {
-                    is_concerned |= receiver.end(id, frame, link, past.mpdus(change), false).0;
+                let link = links.link(frame, node);
+                match kind {
+                    ChangeKind::Start => {
+                        receiver.add(link.power);
+                        strongest = strongest.max(Some((link.power, id)));
+                        count += 1;
+                    }
+                    ChangeKind::Colour => {
+                        let level = reuse.level(node, frame.width, (bss_of[node], bss_of[frame.from]));
+                        is_concerned |= receiver.read_colour(id, frame, link, level);
+                    }
+                    ChangeKind::End => {
+                        is_concerned |= receiver.end(id, frame, link, past.mpdus(change), false).0;
+                    }
                 }
             }
             if let Some((_, id)) = strongest {
                 let frame = past.frame(id, index, frames);
-                let locks = receiver.lock_to(id, frame, links.link(frame.from, node));
+                let locks = receiver.lock_to(id, frame, links.link(frame, node));
                 is_concerned = locks || count > 1 || receiver.is_alarmed();
             }
             if is_concerned {
                 let locked = receiver.locked_to().map(|id| past.frame(id, index, frames));
-                match is_start {
+                match first == ChangeKind::Start {
                     true => receiver.sense(locked, rules, now),
                     false => receiver.review(locked, rules, now),
                 };

@@ -56,7 +56,12 @@ impl FieldRules {
 
     /// The noise that a frame in `mode` is received with.
     pub(super) fn noise(&self, mode: &Mode) -> Power {
-        self.noises[(mode.width_mhz / 20).ilog2() as usize]
+        self.noises[usize::from(FieldRules::width(mode))]
+    }
+
+    /// The number of the width of a mode, 20 MHz and its doubles.
+    pub(super) fn width(mode: &Mode) -> u8 {
+        (mode.width_mhz / 20).ilog2() as u8
     }
 
     /// The SINR at which a frame in `mode` is decoded.

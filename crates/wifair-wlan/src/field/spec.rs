@@ -8,6 +8,7 @@ use super::power::Power;
 use super::propagation::{FloorsSpec, Propagation, WallSpec};
 use crate::channel::ChannelSpec;
 use crate::check;
+use crate::phy::Format;
 
 /// Maximum number of stations of a field.
 const MAX_STATIONS: usize = 1_000;
@@ -94,6 +95,8 @@ pub(crate) struct NodeOfField<'a> {
     /// Number of the channel of its BSS, if channels have numbers.
     pub channel: Option<u16>,
     pub is_ap: bool,
+    /// Of its data frames, where the other end has it too.
+    pub format: Format,
     pub tx_power_dbm: f64,
     pub position_m: Option<[f64; 2]>,
     pub floor: i32,

@@ -5,6 +5,7 @@ use wifair_core::Time;
 use super::access::Backoff;
 use super::frame::{ExchangeStep, FieldExchange, FieldFrame, Outgoing};
 use super::node::FieldNode;
+use super::power::PowerRatio;
 use super::{Field, FieldEvent};
 use crate::node::{EdcafId, Node};
 
@@ -29,7 +30,7 @@ impl Field {
             events.extend(won.map(FieldEvent::Started));
             let frame = owed
                 .or_else(|| won.map(|sender| self.win(sender, outgoing(self.bss_of[index], sender), now)));
-            begun.extend(frame);
+            begun.extend(frame.map(|frame| FieldFrame { ratio: self.ratio(&frame, now), ..frame }));
         }
         for frame in &begun {
             self.receivers.wake(frame.to, &self.frames, &self.rules);
@@ -50,7 +51,7 @@ impl Field {
     /// Whether what is due at `now` are starts: no frame ends, and no wait of the nodes that are `due`.
     fn has_starts(&self, due: &[usize], now: Time) -> bool {
         let times_out = |node: &usize| self.times_out_at(*node) == Some(now);
-        self.frames.next_end() != now && !due.iter().any(times_out)
+        self.frames.next_change() != now && !due.iter().any(times_out)
     }
 
     /// Determines who wins access at `now == due()`, if [`Field::advance`] is going to handle starts: of several channel access
@@ -91,11 +92,23 @@ impl Field {
         self.winners.push(index);
     }
 
+    /// The power that a frame is sent with which begins at `now`, of its transmitter's.
+    fn ratio(&self, frame: &FieldFrame, now: Time) -> PowerRatio {
+        let in_txop = self.nodes[frame.from].reuses && !frame.is_response();
+        match in_txop || self.receivers.can_reuse(frame.from, now) {
+            true => self.receivers.reuse().ratio(frame.from),
+            false => PowerRatio::WHOLE,
+        }
+    }
+
     /// The first frame of the exchange of `sender`, which has won access.
     fn win(&mut self, sender: EdcafId, outgoing: Outgoing, now: Time) -> FieldFrame {
         let exchange = self.open(sender, outgoing, now, now);
         let FieldExchange { to, ppdu, .. } = exchange;
         let (node, _) = self.place(sender);
+        let reuses = self.receivers.can_reuse(node, now);
+        self.nodes[node].reuses = reuses;
+        self.meters[self.bss_of[node]].usage.spatial_reuses += u64::from(reuses);
         if ppdu.with_rts {
             let control = usize::from(ppdu.control);
             let rts = &self.phy.control_frames[control].rts;

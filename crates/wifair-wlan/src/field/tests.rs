@@ -11,7 +11,8 @@ use wifair_queue::{Journal, JournalEntry};
 
 use packets::packet;
 
-use super::{EifsAfter, Field, FieldEvent, FieldRules, FieldSpec, Outgoing, Power};
+use super::reuse::SpatialReuse;
+use super::{EifsAfter, Field, FieldEvent, FieldRules, FieldSpec, Outgoing, Power, Surroundings};
 use crate::bss::{Bss, Output};
 use crate::contention::{Access, ArrivalWithinIfs, BackoffRange, ContentionRules};
 use crate::edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, ShareTxQueue};
@@ -76,8 +77,7 @@ impl FieldRun {
                 phy.clone(),
                 &mac,
                 contenders,
-                rows,
-                vec![0; labels.len()],
+                Surroundings { rows, bss_of: vec![0; labels.len()], reuse: SpatialReuse::default() },
             ),
             phy,
             mac,

@@ -12,7 +12,7 @@ use crate::field::tests::{
 };
 use crate::field::{EifsAfter, FieldSpec, PairGain};
 use crate::neighbours::{NeighbourSpec, ObssSpec};
-use crate::phy::channel_numbers;
+use crate::phy::{Format, channel_numbers};
 use crate::records::{StationUsage, Usage};
 use crate::spec::{ApSpec, BssSpec, StationSpec};
 
@@ -134,6 +134,52 @@ fn on_two_channels(spec: &ObssSpec) -> ObssSpec {
     spec.channel = numbers.first().copied();
     spec.neighbours[0].channel = numbers.last().copied();
     spec
+}
+
+/// As [`neighbours`], of 802.11ax or be. Nodes of different BSSs receive each other with these gains.
+fn weak_neighbours() -> impl Strategy<Value = (ObssSpec, Vec<Vec<PacketAt>>)> {
+    let modern = neighbours().prop_filter("no colours", |(spec, _)| spec.bss.phy.format() >= Format::He);
+    (modern, prop::collection::vec(-100.0..-75.0_f64, 8)).prop_map(|((mut spec, arrivals), gains)| {
+        let bsss: Vec<Vec<String>> = (spec.each())
+            .map(|(ap, bss)| {
+                let stations = bss.stations.iter().map(|station| station.label.clone());
+                std::iter::once(ap.to_owned()).chain(stations).collect()
+            })
+            .collect();
+        let mut gains = gains.into_iter().cycle();
+        let mut all = Vec::new();
+        for (a, b) in (0..bsss.len()).flat_map(|b| (0..b).map(move |a| (a, b))) {
+            let pairs = bsss[a].iter().flat_map(|one| bsss[b].iter().map(move |other| [one, other]));
+            all.extend(pairs.map(|pair| PairGain {
+                between: pair.map(String::clone),
+                gain_db: gains.next().expect("they repeat"),
+            }));
+        }
+        spec.bss.field.as_mut().expect("it is a field").gains = all;
+        (spec, arrivals)
+    })
+}
+
+/// A copy in which each access point has these keys.
+fn with_reuse(spec: &ObssSpec, bss_color: Option<u8>, obss_pd_dbm: Option<f64>) -> ObssSpec {
+    let mut spec = spec.clone();
+    for ap in std::iter::once(&mut spec.bss.ap).chain(spec.neighbours.iter_mut().map(|bss| &mut bss.ap)) {
+        (ap.bss_color, ap.obss_pd_dbm) = (bss_color, obss_pd_dbm);
+    }
+    spec
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases() / 2))]
+
+    /// No preamble below the least OBSS PD level is detected, and no PPDU of the colour of a node's BSS is ignored.
+    #[test]
+    fn the_least_level_and_one_colour_ignore_nothing((spec, arrivals) in weak_neighbours(), seed in any::<u64>()) {
+        let without = trajectories(&spec, seed, &arrivals);
+        prop_assert_eq!(&without, &trajectories(&with_reuse(&spec, None, Some(-82.0)), seed, &arrivals));
+        prop_assert_eq!(&without, &trajectories(&with_reuse(&spec, Some(7), Some(-62.0)), seed, &arrivals));
+        prop_assert_eq!(&without, &trajectories(&with_reuse(&spec, Some(7), None), seed, &arrivals));
+    }
 }
 
 proptest! {

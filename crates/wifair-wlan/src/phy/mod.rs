@@ -82,6 +82,14 @@ impl PhySpec {
         Ok(self.supported(path)?.width_mhz)
     }
 
+    /// The most streams of a link of a BSS with this PHY; `path` is its key in the plan.
+    ///
+    /// # Errors
+    /// As [`PhySpec::width_mhz`].
+    pub(crate) fn streams(&self, path: &str) -> Result<u8, SpecError> {
+        Ok(self.supported(path)?.streams)
+    }
+
     /// The format of its data frames.
     pub fn format(&self) -> Format {
         self.phy().format()

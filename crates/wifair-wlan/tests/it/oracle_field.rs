@@ -13,7 +13,7 @@ use oracle::field::{FieldScenario, air};
 use oracle::mode::{Generation, Mode};
 use oracle::random::{
     controlled_field_scenarios, edca_field_scenarios, field_scenarios, modern_field_scenarios,
-    neighbour_scenarios,
+    neighbour_scenarios, reuse_scenarios,
 };
 use oracle::record::{Attempt, Outcome, Record, Transmission};
 use oracle::scenario::{Pattern, Scenario, Station, Stream};
@@ -83,6 +83,8 @@ struct Seen {
     /// How often a controller of CWmin has raised it, and lowered it.
     raised: u64,
     lowered: u64,
+    /// Accesses won in a spatial reuse opportunity.
+    reuses: u64,
 }
 
 impl Seen {
@@ -99,6 +101,7 @@ impl Seen {
         self.raised += record.announcements.0;
         self.lowered += record.announcements.1;
         self.overlapping += record.collisions;
+        self.reuses += record.reuses;
         self.acknowledged += outcomes(Outcome::Acknowledged);
         self.acks_lost += outcomes(Outcome::AckLost);
         self.given_up += record.total(|tally| tally.lost);
@@ -175,6 +178,7 @@ fn random_fields_with_ppdus_are_equal_step_by_step() {
 fn broken_rules_of_the_field_are_noticed() {
     let mut flaws = Flaw::ALL.to_vec();
     flaws.retain(|&flaw| !flaw.is_of_edca() && !flaw.is_of_ppdus() && !flaw.is_of_neighbours());
+    flaws.retain(|&flaw| !flaw.is_of_reuse());
     flaws.retain(|&flaw| flaw != Flaw::NavEndsBefore); // below: random fields hardly ever meet this instant
     let enough = if validating() { 0 } else { flaws.len() - 12 };
     notices(flaws, enough, field_scenarios());
@@ -208,6 +212,20 @@ fn random_neighbours_are_equal_step_by_step() {
 fn random_fields_with_a_controller_are_equal_step_by_step() {
     let seen = compare_some(controlled_field_scenarios(), cases(80, 20_000));
     assert!(seen.exchanges > 2_000 && seen.raised > 20 && seen.lowered > 10, "{seen:?}");
+}
+
+/// With BSS colours and OBSS PD levels.
+#[test]
+fn random_neighbours_with_obss_pd_are_equal_step_by_step() {
+    let seen = compare_all(reuse_scenarios());
+    assert!(seen.exchanges > 3_000 && seen.overlapping > 100, "too quiet to say anything: {seen:?}");
+    assert!(seen.acknowledged > 1_000 && seen.given_up > 50 && seen.reuses > 150, "{seen:?}");
+}
+
+#[test]
+fn broken_rules_of_obss_pd_are_noticed() {
+    let flaws = Flaw::ALL.iter().copied().filter(|flaw| flaw.is_of_reuse()).collect();
+    notices(flaws, if validating() { 0 } else { 2 }, reuse_scenarios());
 }
 
 #[test]

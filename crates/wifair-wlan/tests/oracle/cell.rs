@@ -3,7 +3,7 @@
 use super::agreement::Events;
 use super::flaw::Flaw;
 use super::frame::{Content, Counts, Frame, NodeId, Packet, Tally};
-use super::mode::Mode;
+use super::mode::{Generation, Mode};
 use super::node::{Node, Peer};
 use super::rate::Ladder;
 use super::record::{Airtime, Attempt, Delivery, GivenUp, NewRate, QueueSize, Record, Sent, Transmission};
@@ -142,6 +142,16 @@ impl Cell {
             record: Record { airtime, ..Record::default() },
             links,
         }
+    }
+
+    /// Whether a node has PPDUs with a BSS colour.
+    pub fn reads_colours(&self, node: NodeId) -> bool {
+        let of_bss = self.rules.modern.map(|modern| modern.generation);
+        let own = match node.checked_sub(1) {
+            None => of_bss,
+            Some(station) => self.stations[station].modes.map(|modes| modes.up.generation),
+        };
+        own.is_some_and(|own| own >= Generation::He)
     }
 
     pub fn is_over(&self) -> bool {

@@ -28,7 +28,7 @@
 //! | beacons: target times, precedence, collisions, under DCF and EDCA | yes |
 //! | the controller of CWmin, also in fields of several BSSs | yes |
 //! | frames on the air, what a Block Ack acknowledges, what a request starts with | yes |
-//! | fields: powers, lock, CCA, NAV per node, overlapping exchanges; DCF or EDCA, A-MPDUs (`field`) | yes |
+//! | fields: powers, lock, CCA, NAV per node, overlapping exchanges; DCF or EDCA, A-MPDUs, OBSS PD (`field`) | yes |
 //! | fading, error rates by SNR | no: tests of `channel`, by hand and by integration |
 //! | uplink packets that the AP marks or drops; queue sizes in QoS Control | yes |
 //! | classifiers but `dscp`; channel, service times; other decisions of schemes, limit controllers, ticks | no: other tests |

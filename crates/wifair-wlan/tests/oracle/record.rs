@@ -190,6 +190,8 @@ pub struct Record {
     pub events: Events,
     /// How often the controller of CWmin has raised it, and lowered it. What the model alone says.
     pub announcements: (u64, u64),
+    /// Accesses won in a spatial reuse opportunity.
+    pub reuses: u64,
     /// Steps simulated.
     pub end: u64,
 }
@@ -223,6 +225,7 @@ impl Record {
             captures: self.captures.clone(),
             events: self.events.clone(),
             announcements: self.announcements,
+            reuses: self.reuses - earlier.reuses,
             end: self.end - earlier.end,
         }
     }

@@ -55,7 +55,11 @@ impl FieldEngine {
         match self {
             FieldEngine::One(engine) => vec![engine.record(now)],
             FieldEngine::Several { obss, sides } => {
-                let record = |(bss, side): (usize, &Side)| side.record(&obss.turn(bss), now);
+                let record = |(bss, side): (usize, &Side)| {
+                    let record = side.record(&obss.turn(bss), now);
+                    let until = side.log.step * now;
+                    Record { reuses: obss.field_usage(bss, until).spatial_reuses, ..record }
+                };
                 sides.iter().enumerate().map(record).collect()
             }
         }
@@ -147,8 +151,11 @@ fn in_field(spec: BssSpec, keys: &Keys, bss: usize, first: NodeId) -> BssSpec {
         floor: keys.floor_of[first + index + 1],
         ..station
     };
+    let (bss_color, obss_pd_dbm) = keys.reuse.get(bss).copied().unwrap_or_default();
     BssSpec {
         ap: ApSpec {
+            bss_color,
+            obss_pd_dbm,
             tx_power_dbm: keys.own_tx_power_dbm[first],
             position_m: keys.positions_m[first].expect("an access point has a place"),
             floor: keys.floor_of[first],

@@ -5,12 +5,14 @@ use super::powers::{Keys, PREAMBLE_DB, Units, is_at_least, threshold_of, units};
 use super::{FieldScenario, label};
 use crate::oracle::cell::{self, Air, Cell, Run};
 use crate::oracle::frame::{Content, Frame, Heard, Kind, NodeId, Packet};
-use crate::oracle::mode::Mode;
+use crate::oracle::mode::{Generation, Mode};
 use crate::oracle::node::Node;
 use crate::oracle::record::{Outcome, Record};
 use crate::oracle::scenario::Outside;
 
 struct OnAir {
+    /// What it is sent with, in 65,536ths of its transmitter's power.
+    share: u64,
     /// Names its nodes by their numbers in their BSS.
     frame: Frame,
     from: NodeId,
@@ -29,6 +31,8 @@ struct OnAir {
 struct Lock {
     number: usize,
     is_intact: bool,
+    /// The SINR has been high enough to read its colour.
+    is_legible: bool,
     /// If it is received MPDU by MPDU: by step from its start on, whether the SINR is too low.
     is_low: Vec<bool>,
 }
@@ -47,6 +51,12 @@ struct Receiver {
     heard: Option<bool>,
     /// The last instant at which the NAV is set.
     nav: Option<u64>,
+    /// Ends of the PPDUs that it ignores, with the number of each.
+    ignored: Vec<(u64, usize)>,
+    /// Its TXOP was won in an opportunity.
+    reuses: bool,
+    /// It has just begun to ignore a PPDU.
+    has_ignored: bool,
 }
 
 /// An exchange, from the access that was won on.
@@ -185,7 +195,99 @@ impl Field {
     }
 
     fn energy(&self, node: NodeId) -> Units {
-        self.on_air.iter().map(|on_air| self.powers[on_air.from][node]).sum()
+        let ignored = &self.receivers[node].ignored;
+        let is_ignored = |number| ignored.iter().any(|&(_, other)| other == number);
+        let heard = |on_air: &&OnAir| !(self.has(Flaw::IgnoredIsSilent) && is_ignored(on_air.number));
+        self.on_air.iter().filter(heard).map(|on_air| self.power(on_air, node)).sum()
+    }
+
+    /// The power with which a frame reaches a node.
+    fn power(&self, on_air: &OnAir, node: NodeId) -> Units {
+        (u128::from(self.powers[on_air.from][node]) * u128::from(on_air.share) / 65_536) as Units
+    }
+
+    fn channel_mhz(&self) -> u32 {
+        self.cells[0].rules.modern.map_or(20, |modern| modern.width_mhz)
+    }
+
+    /// When the colour of a frame is read.
+    fn colour_at(&self, on_air: &OnAir) -> Option<u64> {
+        let us = if self.has(Flaw::ReadsLate) { 36 } else { 32 };
+        let has_colour = mode_of(&on_air.frame).is_some_and(|mode| mode.generation >= Generation::He);
+        has_colour.then(|| on_air.began_at + us * u64::from(self.cells[0].rules.steps))
+    }
+
+    /// Nodes that are locked to PPDUs whose colours are read now ignore those that they may.
+    fn read_colours(&mut self) -> bool {
+        let now = self.now();
+        let read: Vec<usize> =
+            (0..self.on_air.len()).filter(|&i| self.colour_at(&self.on_air[i]) == Some(now)).collect();
+        for &i in &read {
+            for node in 0..self.receivers.len() {
+                self.read_colour(node, i);
+            }
+        }
+        !read.is_empty()
+    }
+
+    fn read_colour(&mut self, node: NodeId, i: usize) {
+        let (on_air, (bss, own)) = (&self.on_air[i], self.homes[node]);
+        let (number, other) = (on_air.number, self.homes[on_air.from].0);
+        let mode = mode_of(&on_air.frame).expect("a PPDU with a colour has a mode");
+        let Some(level) = self.keys.obss_pd(bss, mode.width_mhz, self.channel_mhz(), self.flaw) else {
+            return;
+        };
+        let is_other = self.keys.is_other_colour(bss, other);
+        let is_its = other == bss && on_air.to != node;
+        let is_weak = match self.has(Flaw::IgnoresTheLevel) {
+            true => self.power(on_air, node) <= level,
+            false => self.power(on_air, node) < level,
+        };
+        let reads = self.cells[bss].reads_colours(own);
+        let ends_at = on_air.ends_at;
+        let ignores = reads && is_weak && (is_other || (is_its && self.has(Flaw::IgnoresItsColour)));
+        let (noise, first) = (self.has(Flaw::ReadsNoise), self.has(Flaw::EndsWithTheFirst));
+        let (sets_nav, flaw) = (self.has(Flaw::IgnoredSetsNav), self.flaw);
+        let receiver = &mut self.receivers[node];
+        let is_locked = |lock: &Lock| lock.number == number && (lock.is_legible || noise);
+        if !ignores || !receiver.lock.as_ref().is_some_and(is_locked) {
+            return;
+        }
+        receiver.lock = None;
+        receiver.has_ignored = flaw == Some(Flaw::EifsAfterIgnored);
+        if sets_nav {
+            let end = ends_at + u64::from(self.on_air[i].frame.duration_field);
+            receiver.nav = receiver.nav.max(Some(end));
+        }
+        let is_open = receiver.ignored.iter().any(|&(end, _)| end > self.cells[0].now);
+        if !(first && is_open) {
+            receiver.ignored.push((ends_at, number));
+        }
+        if sets_nav {
+            let left = self.receivers[node].nav.map_or(0, |end| end.saturating_sub(self.now()));
+            self.node(node).set_nav(left as u32);
+        }
+    }
+
+    fn can_reuse(&self, node: NodeId) -> bool {
+        self.receivers[node].ignored.iter().any(|&(end, _)| end > self.now())
+    }
+
+    /// What a node sends a frame with that begins now, in 65,536ths of its power.
+    fn share(&mut self, node: NodeId, frame: &Frame) -> u64 {
+        let can = self.can_reuse(node);
+        let (bss, own) = self.homes[node];
+        if frame.opens_exchange {
+            self.receivers[node].reuses = can;
+            self.cells[bss].record.reuses += u64::from(can);
+        }
+        let is_answer = frame.kind.is_answer();
+        let in_txop = self.receivers[node].reuses && !is_answer && !self.has(Flaw::TxopAtFullPower);
+        let full = self.has(Flaw::ReusesAtFullPower) || (is_answer && self.has(Flaw::AnswersAtFullPower));
+        match (can || in_txop) && !full {
+            true => self.keys.reduced(node, bss, own == 0, self.channel_mhz(), self.flaw),
+            false => 65_536,
+        }
     }
 
     fn is_loud(&self, node: NodeId) -> bool {
@@ -195,7 +297,7 @@ impl Field {
     /// What disturbs a frame at a node: noise, and the other frames on the air.
     fn disturbance(&self, node: NodeId, OnAir { frame, number, .. }: &OnAir) -> Units {
         let others = self.on_air.iter().filter(|on_air| on_air.number != *number);
-        let powers = others.map(|on_air| self.powers[on_air.from][node]);
+        let powers = others.map(|on_air| self.power(on_air, node));
         self.noise(frame)
             + if self.has(Flaw::OneInterferer) { powers.max().unwrap_or(0) } else { powers.sum() }
     }
@@ -208,9 +310,6 @@ impl Field {
     fn end_frames(&mut self) -> Vec<(usize, Packet)> {
         let now = self.now();
         let mut ended: Vec<OnAir> = self.on_air.extract_if(.., |on_air| on_air.ends_at == now).collect();
-        if ended.is_empty() {
-            return vec![];
-        }
         ended.sort_by_key(|on_air| on_air.from);
         for OnAir { frame, from, .. } in &ended {
             self.receivers[*from].sends = false;
@@ -220,6 +319,9 @@ impl Field {
         for ended in &ended {
             let bss = self.homes[ended.from].0;
             delivered.extend(self.end_frame(ended).into_iter().map(|packet| (bss, packet)));
+        }
+        if !self.read_colours() && ended.is_empty() {
+            return vec![];
         }
         for node in 0..self.receivers.len() {
             self.judge(node);
@@ -400,8 +502,18 @@ impl Field {
                 self.exchanges[exchange].is_on_air = true;
             }
             let symbols_ns = self.symbols_ns(&frame);
-            let (number, began_at) = (self.frames, self.now());
-            self.on_air.push(OnAir { frame, from: id, to, ends_at, number, exchange, began_at, symbols_ns });
+            let (number, began_at, share) = (self.frames, self.now(), self.share(id, &frame));
+            self.on_air.push(OnAir {
+                share,
+                frame,
+                from: id,
+                to,
+                ends_at,
+                number,
+                exchange,
+                began_at,
+                symbols_ns,
+            });
             self.frames += 1;
         }
         for &id in &starting {
@@ -430,22 +542,32 @@ impl Field {
         }
     }
 
-    /// This step of a PPDU that is received MPDU by MPDU passes at a node that is locked to it.
+    /// This step of a PPDU passes at a node that is locked to it.
     fn receive_step(&mut self, node: NodeId) {
         let Some(number) = self.receivers[node].lock.as_ref().map(|lock| lock.number) else { return };
         let locked = self.on_air.iter().find(|on_air| on_air.number == number).expect("it is on the air");
-        let Some(&[header_ends_ns, _]) = locked.symbols_ns.first() else { return };
+        let disturbance = self.disturbance(node, locked);
+        let clears = |db| is_at_least(db, self.power(locked, node), disturbance);
+        let is_illegible = self.colour_at(locked).is_some_and(|at| self.now() < at) && !clears(PREAMBLE_DB);
+        let of_mpdus = self.receive_mpdus(locked, clears);
+        if let Some(lock) = &mut self.receivers[node].lock {
+            lock.is_legible &= !is_illegible;
+            if let Some((is_low, is_lost)) = of_mpdus {
+                lock.is_low.push(is_low);
+                lock.is_intact &= !is_lost;
+            }
+        }
+    }
+
+    /// Of a PPDU that is received MPDU by MPDU: whether the SINR is too low in this step, and too low for the PHY header.
+    fn receive_mpdus(&self, locked: &OnAir, clears: impl Fn(f64) -> bool) -> Option<(bool, bool)> {
+        let &[header_ends_ns, _] = locked.symbols_ns.first()?;
         let has = |flaw| self.flaw == Some(flaw);
         let mode = mode_of(&locked.frame).filter(|_| !has(Flaw::OneMcsThreshold));
-        let disturbance = self.disturbance(node, locked);
-        let clears = |db| is_at_least(db, self.powers[locked.from][node], disturbance);
         let is_low = !clears(threshold_of(mode, 60));
         let passed_ns = self.step_ns() * (self.now() - locked.began_at);
         let is_lost = passed_ns < header_ends_ns && !clears(PREAMBLE_DB) && !has(Flaw::NoPhyHeader);
-        if let Some(lock) = &mut self.receivers[node].lock {
-            lock.is_low.push(is_low);
-            lock.is_intact &= !is_lost;
-        }
+        Some((is_low, is_lost))
     }
 
     fn step_ns(&self) -> u64 {
@@ -515,7 +637,7 @@ impl Field {
         if held.is_some() && !takes_over {
             return;
         }
-        let power = |on_air: &OnAir| self.powers[on_air.from][node];
+        let power = |on_air: &OnAir| self.power(on_air, node);
         let weakest = match self.on_air.iter().find(|on_air| Some(on_air.number) == held) {
             Some(on_air) => power(on_air) + 1,
             None if self.has(Flaw::DetectsAll) => 1,
@@ -539,7 +661,8 @@ impl Field {
         let new = self.on_air.iter().filter(|on_air| on_air.number >= first);
         let strongest = new.filter(is_detected).max_by_key(|on_air| power(on_air));
         if let Some(number) = strongest.map(|on_air| on_air.number) {
-            self.receivers[node].lock = Some(Lock { number, is_intact: true, is_low: Vec::new() });
+            self.receivers[node].lock =
+                Some(Lock { number, is_intact: true, is_legible: true, is_low: Vec::new() });
         }
     }
 
@@ -553,7 +676,7 @@ impl Field {
             let survives = !locked.symbols_ns.is_empty()
                 || is_at_least(
                     threshold_of(mode_of(frame), rate),
-                    self.powers[locked.from][node],
+                    self.power(locked, node),
                     self.disturbance(node, locked),
                 );
             if let Some(lock) = &mut self.receivers[node].lock {
@@ -587,6 +710,7 @@ impl Field {
         let senders_too = self.has(Flaw::EifsOfSenders);
         let by_lock = !self.has(Flaw::NoPreambleDetection);
         let receiver = &mut self.receivers[node];
+        receiver.heard = receiver.heard.or(std::mem::take(&mut receiver.has_ignored).then_some(false));
         let heard = receiver.heard.take().or(receiver.had_locked.filter(|_| of_earlier));
         if !receiver.is_busy || receiver.sends || (receiver.lock.is_some() && by_lock) || is_loud {
             return;

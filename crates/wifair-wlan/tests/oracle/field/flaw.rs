@@ -102,6 +102,35 @@ crate::oracle::flaw::flaws! {
     LocksToOwnBss,
     /// BSSs with different channels receive each other.
     HearsAllChannels,
+    // OBSS PD.
+    /// A colour is ignored even if it is that of the BSS of the node.
+    IgnoresItsColour,
+    /// Colours are read 36 µs after the start.
+    ReadsLate,
+    /// Colours are read whatever the SINR.
+    ReadsNoise,
+    /// PPDUs of every width have one level.
+    OneLevel,
+    /// A PPDU at the level is ignored.
+    IgnoresTheLevel,
+    /// A PPDU that is ignored is no energy.
+    IgnoredIsSilent,
+    /// It is decoded, and sets the NAV.
+    IgnoredSetsNav,
+    /// An EIFS follows the reading of the colour.
+    EifsAfterIgnored,
+    /// An opportunity ends with the first of its PPDUs.
+    EndsWithTheFirst,
+    /// Frames in an opportunity have full power.
+    ReusesAtFullPower,
+    /// Those of a TXOP have it once the opportunity is over.
+    TxopAtFullPower,
+    /// Responses have it.
+    AnswersAtFullPower,
+    /// The allowed power does not depend on the width.
+    AllowsForNoWidth,
+    /// An access point is allowed no more than a station.
+    OneReference,
 }
 
 impl Flaw {
@@ -117,6 +146,11 @@ impl Flaw {
         use Flaw::*;
         let of_frames = matches!(self, OverlapsWithOthers | NavOfOwnBss | EifsOfOwnBss | LocksToOwnBss);
         of_frames || self == HearsAllChannels
+    }
+
+    /// Whether it shows only with OBSS PD.
+    pub fn is_of_reuse(self) -> bool {
+        self as usize >= Flaw::IgnoresItsColour as usize
     }
 
     /// Whether it shows only with EDCA.

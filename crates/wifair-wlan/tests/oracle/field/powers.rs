@@ -32,6 +32,8 @@ pub struct Keys {
     pub energy_detection_dbm: f64,
     pub noise_dbm: f64,
     pub eifs_after_energy: bool,
+    /// By BSS, if there are several: its colour, and its OBSS PD level in dBm.
+    pub reuse: Vec<(Option<u8>, Option<f64>)>,
 }
 
 /// Units of 10⁻²⁰ W.
@@ -96,6 +98,7 @@ impl Keys {
             energy_detection_dbm: -62.0,
             noise_dbm: -93.6,
             eifs_after_energy: false,
+            reuse: Vec::new(),
         }
     }
 
@@ -160,6 +163,42 @@ impl Keys {
         }
         let floor = if flaw == Some(Flaw::NoFloor) { f64::NEG_INFINITY } else { self.floor_dbm };
         self.dbm(from, to, flaw).filter(|dbm| *dbm >= floor).map_or(0, units)
+    }
+
+    /// Whether a node of a BSS reads another colour than its own in PPDUs of another BSS.
+    pub fn is_other_colour(&self, own: usize, other: usize) -> bool {
+        let of_colour = |bss: usize| self.reuse[bss].0;
+        own != other && (of_colour(own).is_none() || of_colour(own) != of_colour(other))
+    }
+
+    /// The power below which nodes of a BSS ignore PPDUs of `width_mhz` in a channel of `channel_mhz`; none: none.
+    pub fn obss_pd(&self, bss: usize, width_mhz: u32, channel_mhz: u32, flaw: Option<Flaw>) -> Option<Units> {
+        let level_dbm = self.reuse.get(bss)?.1?;
+        let narrower = if flaw == Some(Flaw::OneLevel) { 1.0 } else { f64::from(channel_mhz / width_mhz) };
+        Some(units(level_dbm - 10.0 * narrower.log10()))
+    }
+
+    /// What a node of a BSS sends with in an opportunity, in 65,536ths of its power.
+    pub fn reduced(
+        &self,
+        node: NodeId,
+        bss: usize,
+        is_ap: bool,
+        channel_mhz: u32,
+        flaw: Option<Flaw>,
+    ) -> u64 {
+        let Some(level_dbm) = self.reuse[bss].1 else { return 65_536 };
+        let of_width = match flaw {
+            Some(Flaw::AllowsForNoWidth) => 0.0,
+            _ => 10.0 * (f64::from(channel_mhz) / 20.0).log10(),
+        };
+        let above = level_dbm + 82.0 - of_width;
+        let reference = if is_ap && flaw != Some(Flaw::OneReference) { 25.0 } else { 21.0 };
+        let less = self.own_tx_power_dbm[node].unwrap_or(self.tx_power_dbm) - (reference - above);
+        if above <= 0.0 || less <= 0.0 {
+            return 65_536;
+        }
+        (65_536.0 * 10f64.powf(-less / 10.0)).floor() as u64
     }
 
     /// Whether a node receives frames of another, in a mode or else at `rate`, while nobody else is on the air.

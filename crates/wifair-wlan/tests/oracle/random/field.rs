@@ -6,7 +6,7 @@ use super::{
 use crate::oracle::field::FieldScenario;
 use crate::oracle::field::powers::{Keys, threshold_db};
 use crate::oracle::frame::NodeId;
-use crate::oracle::mode::Mode;
+use crate::oracle::mode::{Generation, Mode};
 use crate::oracle::scenario::{Change, Errors, Modes, Pattern, Scenario, Station, Stream, Trigger};
 use crate::oracle::timing::{Aggregation, Phy, Rules, Tenths};
 use proptest::prelude::*;
@@ -277,6 +277,44 @@ pub fn neighbour_scenarios() -> impl Strategy<Value = FieldScenario> {
     let with_edca =
         rules().prop_flat_map(|rules| edca(rules).prop_map(move |edca| Rules { edca: Some(edca), ..rules }));
     prop_oneof![rules().boxed(), with_edca.boxed(), modern_rules().boxed()].prop_flat_map(neighbours)
+}
+
+/// Two and three BSSs of 802.11ax and be with colours and OBSS PD levels, which overlap in part: their access points and the
+/// stations of others receive each other around the levels.
+pub fn reuse_scenarios() -> impl Strategy<Value = FieldScenario> {
+    let rules = modern_rules().prop_filter("no colours", |rules| {
+        rules.modern.is_some_and(|modern| modern.generation >= Generation::He)
+    });
+    let colour = prop_oneof![2 => Just(None), 1 => (1u8..3).prop_map(Some)];
+    let level = prop_oneof![
+        3 => Just(Some(-62.0)),
+        2 => (-82.0..=-62.0f64).prop_map(Some),
+        1 => Just(Some(-65.0)),
+        1 => Just(None),
+    ];
+    let nears = prop::collection::vec(
+        (any::<bool>(), prop_oneof![select(vec![-65.0, -68.01, -71.0, -78.0]), -81.0..-62.0f64,]),
+        40,
+    );
+    (rules.prop_flat_map(neighbours), prop::collection::vec((colour, level), 3), nears).prop_map(
+        |(mut field, mut reuse, nears)| {
+            reuse.truncate(1 + field.neighbours.len());
+            let (homes, keys) = (field.homes(), &mut field.keys);
+            keys.reuse = reuse;
+            keys.channels.clear();
+            let nodes = homes.len();
+            let pairs = (0..nodes).flat_map(|a| (a + 1..nodes).map(move |b| (a, b)));
+            let others = pairs.filter(|&(a, b)| homes[a].0 != homes[b].0);
+            for ((a, b), (is_near, dbm)) in others.zip(nears) {
+                if is_near {
+                    keys.hidden.retain(|&pair| pair != (a, b));
+                    keys.gains.retain(|&(c, d, _)| (c, d) != (a, b));
+                    keys.gains.push((a, b, dbm - keys.tx_power_dbm));
+                }
+            }
+            field
+        },
+    )
 }
 
 /// What is drawn for a BSS.
