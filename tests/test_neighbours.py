@@ -115,7 +115,8 @@ def left_with(**keys: Any) -> Table:
 
 
 def test_one_bss_has_no_others_to_ignore() -> None:
-    for field in ({}, {"field": {}}):
+    more: list[Table] = [{}, {"field": {}}]
+    for field in more:
         alone: Table = {"phy": {"name": "802.11ax"}, "flows": [{"direction": "up"}], **field}
         with pytest.raises(ScenarioError, match="one BSS") as refused:
             Scenario(**alone, ap={"obss_pd_dbm": -72.0})

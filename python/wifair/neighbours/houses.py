@@ -91,12 +91,13 @@ BUFFERS = (
     Change("air-share", "`air-share`", {"ap.scheme": "air-share"}),
     Change("short", "tail drop, 100 packets", {"ap.limit_packets": 100}),
 )
-CHANNEL, STRONG, WEAK, RTS = "channel", "strong", "weak", "rts"
+CHANNEL, STRONG, WEAK, RTS, OBSS_PD = "channel", "strong", "weak", "rts", "obss-pd"
 # TGax has access points of 20 dBm.
 OTHERS = (
     Change(STRONG, "23 dBm at the access point, not 20", {"ap.tx_power_dbm": 23.0}),
     Change(WEAK, "17 dBm at the access point, not 20", {"ap.tx_power_dbm": 17.0}),
     Change(RTS, "RTS from 500 bytes, in the whole house", everywhere={"mac.rts_threshold_bytes": 500}),
+    Change(OBSS_PD, "OBSS PD at −72 dBm in the flat", {"ap.obss_pd_dbm": -72.0}),
 )
 # Ids and titles in the order of tables.
 TITLES: Mapping[str, str] = {

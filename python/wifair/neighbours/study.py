@@ -122,7 +122,7 @@ def reproduce(
             "warmup_s": size.warmup_s,
             "duration_s": size.duration_s,
             **({"best_scheme": found.best} if found.best else {}),
-            "air": "80 MHz, fixed rates, a single user per PPDU; no OFDMA, no OBSS PD, no hardware below the scheme",
+            "air": "80 MHz, fixed rates, a single user per PPDU; no OFDMA, no hardware below the scheme",
         },
     )
 
