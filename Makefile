@@ -25,7 +25,7 @@ demo: $(VENV)/.built
 comparison: $(VENV)/.built
 	$(BIN)/wifair compare --all --full --out results/comparison --page docs/comparison.md --page README.md
 
-# What the model's departures with a switch change, into docs/scope.md: a minute or two on two cores. It goes on where it was stopped.
+# What the model's departures with a switch change, into docs/scope.md: a few minutes on two cores. It goes on where it was stopped.
 scope: $(VENV)/.built
 	$(BIN)/python docs/figures/departures.py
 
