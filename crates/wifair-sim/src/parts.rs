@@ -45,7 +45,7 @@ impl Parts {
     /// # Errors
     /// As [`Network::new`].
     pub(crate) fn new(plan: &Plan, seed: u64, threads: usize) -> Result<Parts, SpecError> {
-        let plans = split::split(plan)?;
+        let plans = split::split(plan, seed)?;
         if plans.len() < 2 {
             return Ok(Parts::whole(Network::new(plan, seed)?, plan));
         }

@@ -80,7 +80,7 @@ impl Obss {
             bsss.push(bss);
             functions.extend(own);
         }
-        let medium = field::build(spec, keys, &bsss, functions)?;
+        let medium = field::build(spec, keys, &bsss, functions, seed)?;
         let mut obss = Obss {
             deadlines: MinTree::new(bsss.len()),
             bsss,
@@ -101,14 +101,15 @@ impl Obss {
         Ok(obss)
     }
 
-    /// By BSS of `spec`: the lowest number of a BSS that it is connected with. Two BSSs are if a node of one receives a node of
-    /// the other, or both are connected with a third; what happens in one that is not connected makes no difference to it.
+    /// By BSS of `spec`: the lowest number of a BSS that it is connected with in a run with this seed. Two BSSs are if a node of
+    /// one receives a node of the other, or both are connected with a third; what happens in one that is not connected makes no
+    /// difference to it.
     ///
     /// # Errors
     /// Returns the first invalid value of the field of `spec`.
-    pub fn components(spec: &ObssSpec) -> Result<Vec<usize>, SpecError> {
+    pub fn components(spec: &ObssSpec, seed: u64) -> Result<Vec<usize>, SpecError> {
         match &spec.bss.field {
-            Some(field) => field::components(spec, field),
+            Some(field) => field::components(spec, field, seed),
             None => Ok(vec![0; 1 + spec.neighbours.len()]),
         }
     }

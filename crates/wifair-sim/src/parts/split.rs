@@ -17,17 +17,17 @@ pub(super) struct PartPlan {
     pub numbers: Numbers,
 }
 
-/// The parts of `plan`, or none if it is one. Each has the first BSS of the plan as its first, but only one has its flows.
+/// The parts of `plan` in a run with this seed, or none if it is one. Each has the first BSS of the plan as its first, but only one has its flows.
 ///
 /// Events may change flows of all BSSs, and a scheme of another program may share what it likes: such a plan is one part.
 ///
 /// # Errors
 /// Returns the first invalid value of the plan's field.
-pub(super) fn split(plan: &Plan) -> Result<Vec<PartPlan>, SpecError> {
+pub(super) fn split(plan: &Plan, seed: u64) -> Result<Vec<PartPlan>, SpecError> {
     if plan.neighbours.is_empty() || !plan.events.is_empty() || has_external_schemes(plan) {
         return Ok(vec![]);
     }
-    let part_of = parts_of_bsss(plan)?;
+    let part_of = parts_of_bsss(plan, seed)?;
     let firsts = (0..part_of.len()).filter(|&bss| part_of[bss] == bss);
     let parts: Vec<PartPlan> = firsts.map(|part| part_plan(plan, &part_of, part)).collect();
     Ok(if parts.len() > 1 { parts } else { vec![] })
@@ -38,8 +38,8 @@ fn has_external_schemes(plan: &Plan) -> bool {
 }
 
 /// By BSS: the lowest number of a BSS of its part.
-fn parts_of_bsss(plan: &Plan) -> Result<Vec<usize>, SpecError> {
-    let mut part_of = Obss::components(&plan.obss_spec())?;
+fn parts_of_bsss(plan: &Plan, seed: u64) -> Result<Vec<usize>, SpecError> {
+    let mut part_of = Obss::components(&plan.obss_spec(), seed)?;
     let mut join = |a: usize, b: usize| {
         let (kept, gone) = (part_of[a].min(part_of[b]), part_of[a].max(part_of[b]));
         part_of.iter_mut().filter(|part| **part == gone).for_each(|part| *part = kept);
@@ -148,7 +148,7 @@ mod tests {
 
     /// By part: the BSSs of the plan that it has.
     fn parts(apart_m: f64, edit: impl Fn(&mut Value)) -> Vec<Vec<usize>> {
-        let parts = split(&plan(apart_m, edit)).unwrap();
+        let parts = split(&plan(apart_m, edit), 1).unwrap();
         parts.iter().map(|part| part.bsss.iter().map(|&(bss, _)| bss).collect()).collect()
     }
 
@@ -187,9 +187,9 @@ mod tests {
     #[test]
     fn a_plan_with_a_scheme_of_another_program_is_one_part() {
         let mut plan = plan(1e5, |_| ());
-        assert_eq!(split(&plan).unwrap().len(), 4);
+        assert_eq!(split(&plan, 1).unwrap().len(), 4);
         let external = json!({"name": "external", "id": "x"});
         plan.neighbours[2].ap.tx_queue.scheme = serde_json::from_value(external).unwrap();
-        assert!(split(&plan).unwrap().is_empty());
+        assert!(split(&plan, 1).unwrap().is_empty());
     }
 }

@@ -126,6 +126,25 @@ fn phy() -> impl Strategy<Value = &'static str> {
     prop_oneof![Just("802.11a"), Just("802.11ax")]
 }
 
+/// Shadowing, and for 802.11ax OBSS PD levels in dBm, where they are not zero.
+fn with_air(mut plan: Value, phy: &str, (shadowing_db, levels): (f64, [f64; 3])) -> Value {
+    plan["bss"]["field"]["shadowing_db"] = json!(shadowing_db);
+    if phy == "802.11ax" {
+        let level = |level: f64| if level < 0.0 { json!(level) } else { Value::Null };
+        plan["bss"]["ap"]["obss_pd_dbm"] = level(levels[0]);
+        for neighbour in plan["neighbours"].as_array_mut().into_iter().flatten() {
+            let which = if neighbour["label"] == "b" { 1 } else { 2 };
+            neighbour["ap"]["obss_pd_dbm"] = level(levels[which]);
+        }
+    }
+    plan
+}
+
+fn air() -> impl Strategy<Value = (f64, [f64; 3])> {
+    let level = prop_oneof![Just(0.0), Just(-62.0), -82.0..-62.0];
+    (prop_oneof![Just(0.0), Just(6.0)], [level.clone(), level.clone(), level])
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
@@ -157,6 +176,7 @@ proptest! {
         apart_m in prop_oneof![5.0..200.0, 1e3..1e4],
         channels in prop::option::of(prop::collection::vec(0_usize..2, 3)),
         shares_wire in any::<bool>(),
+        air in air(),
         seed in 1..100_u64,
     ) {
         let named = [0, 1, 2].map(|i| (['a', 'b', 'c'][i], bsss[i].clone()));
@@ -174,7 +194,7 @@ proptest! {
         }
         // With two queues, to which addresses are hashed.
         plan["neighbours"][1]["ap"]["tx_queue"]["scheme"] = json!({"name": "fq-codel", "queues": 2});
-        let plan = common::plan(&plan);
+        let plan = common::plan(&with_air(plan, phy, air));
         let spec = TraceSpec { folder: std::env::temp_dir(), pcap: None, events: false };
         let whole = run_traced(&plan, seed, &spec, Box::new(|_| true), &mut |_| true).unwrap().unwrap();
         for threads in [1, 2, 7] {
@@ -186,12 +206,13 @@ proptest! {
     /// The order of neighbours in the plan has no effect.
     #[test]
     fn the_order_of_neighbours_does_not_matter(
-        bsss in drawn(), phy in phy(), apart_m in 5.0..200.0, seed in 1..100_u64,
+        bsss in drawn(), phy in phy(), apart_m in 5.0..200.0, air in air(), seed in 1..100_u64,
     ) {
         let [a, b, c] = [0, 1, 2].map(|i| (['a', 'b', 'c'][i], bsss[i].clone()));
         let flows: Vec<Value> = [&a, &b, &c].iter().flat_map(|(name, bss)| flows(*name, bss)).collect();
-        let one = record(&plan(phy, &[a.clone(), b.clone(), c.clone()], apart_m, &flows), seed);
-        let other = record(&plan(phy, &[a, c, b], apart_m, &flows), seed);
+        let of = |bsss: &[_]| with_air(plan(phy, bsss, apart_m, &flows), phy, air);
+        let one = record(&of(&[a.clone(), b.clone(), c.clone()]), seed);
+        let other = record(&of(&[a, c, b]), seed);
         prop_assert_eq!([&one.bsss[0], &one.bsss[1], &one.bsss[2]], [&other.bsss[0], &other.bsss[2], &other.bsss[1]]);
         for name in ['a', 'b', 'c'] {
             let ap = if name == 'a' { "ap".to_string() } else { name.to_string() };
@@ -201,10 +222,10 @@ proptest! {
 
     /// Counters of each BSS balance, packets are conserved, and what is recorded or traced changes nothing.
     #[test]
-    fn counters_balance(bsss in drawn(), phy in phy(), apart_m in 5.0..200.0) {
+    fn counters_balance(bsss in drawn(), phy in phy(), apart_m in 5.0..200.0, air in air()) {
         let named = [0, 1, 2].map(|i| (['a', 'b', 'c'][i], bsss[i].clone()));
         let flows: Vec<Value> = named.iter().flat_map(|(name, bss)| flows(*name, bss)).collect();
-        of_fuzzing::check(plan(phy, &named, apart_m, &flows).to_string().as_bytes());
+        of_fuzzing::check(with_air(plan(phy, &named, apart_m, &flows), phy, air).to_string().as_bytes());
     }
 }
 

@@ -35,9 +35,10 @@ impl Bss {
     pub fn new(spec: &BssSpec, seed: u64) -> Result<Bss, SpecError> {
         let (mut bss, functions) = Bss::assemble(spec, AP_LABEL, seed)?;
         field::refuse_reuse(&spec.ap)?;
+        field::refuse_idle_shadowing(spec)?;
         if let Some(field) = &spec.field {
             let alone = ObssSpec { bss: spec.clone(), channel: None, neighbours: vec![] };
-            let medium = field::build(&alone, field, std::slice::from_ref(&bss), functions)?;
+            let medium = field::build(&alone, field, std::slice::from_ref(&bss), functions, seed)?;
             bss.share().lend(medium);
             field::check_reach(&bss, AP_LABEL, &spec.stations, "")?;
         }

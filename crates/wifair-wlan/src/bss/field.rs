@@ -36,7 +36,7 @@ pub(super) fn check(spec: &BssSpec, phy: &BssTiming) -> Result<(), SpecError> {
     refuse_short_timeouts(spec, phy)
 }
 
-/// The field of `bsss`, which `obss` describes, and which have these channel access functions.
+/// The field of `bsss`, which `obss` describes, and which have these channel access functions, in a run with this seed.
 ///
 /// # Errors
 /// Returns the first key that is not allowed.
@@ -45,10 +45,11 @@ pub(crate) fn build(
     field: &FieldSpec,
     bsss: &[Bss],
     functions: Vec<(Access, Rng)>,
+    seed: u64,
 ) -> Result<Box<FieldMedium>, SpecError> {
     let spec = &obss.bss;
     let places = nodes_of_all(obss)?;
-    let rows = field.rows(&places, &spec.channel, "field")?;
+    let rows = field.rows(&places, &spec.channel, seed, "field")?;
     let bss_of = places.iter().map(|node| node.bss).collect();
     let Exchanges { phy, mac, nodes, .. } = &bsss[0].exchanges;
     let rules = spec.mac.contention_rules(phy);
@@ -99,8 +100,8 @@ pub(super) fn refuse_reuse(ap: &ApSpec) -> Result<(), SpecError> {
 ///
 /// # Errors
 /// As [`build`].
-pub(crate) fn components(obss: &ObssSpec, field: &FieldSpec) -> Result<Vec<usize>, SpecError> {
-    field.components(&nodes_of_all(obss)?, &obss.bss.channel, "field")
+pub(crate) fn components(obss: &ObssSpec, field: &FieldSpec, seed: u64) -> Result<Vec<usize>, SpecError> {
+    field.components(&nodes_of_all(obss)?, &obss.bss.channel, seed, "field")
 }
 
 /// The nodes of all BSSs.
@@ -212,6 +213,21 @@ pub(super) fn check_change(change: &StationChange, path: &str) -> Result<(), Spe
         }
         None => Ok(()),
     }
+}
+
+/// Checks that a BSS without others has no shadowing if it has no pair of nodes that it could be of.
+///
+/// # Errors
+/// Names the key.
+pub(super) fn refuse_idle_shadowing(spec: &BssSpec) -> Result<(), SpecError> {
+    let deviation_db = spec.field.as_ref().map_or(0.0, |field| field.shadowing_db);
+    let with_positions = spec.stations.iter().filter(|station| station.position_m.is_some()).count();
+    if deviation_db > 0.0 && with_positions < 2 {
+        let allowed =
+            "0, since no two stations have positions (position_m): links of the access point have none";
+        return Err(SpecError::new("field.shadowing_db", deviation_db, allowed));
+    }
+    Ok(())
 }
 
 fn refused(key: &str, allowed: &str) -> Result<(), SpecError> {

@@ -6,6 +6,7 @@ mod given;
 mod radio;
 
 pub use given::{FrameErrorRate, RateErrors};
+pub(crate) use radio::normal;
 pub use radio::{ChannelSpec, FadingSpec};
 
 use wifair_core::{Rng, StationId, Time};

@@ -110,6 +110,13 @@ pub(super) struct Radio {
     ln_byte_survival: Vec<(Mode, f64)>,
 }
 
+/// Normal with mean 0 and deviation 1; two draws. By Box and Muller 1958; one of the pair is used.
+pub(crate) fn normal(rng: &mut Rng) -> f64 {
+    // The draw is below one, so the logarithm is finite.
+    let radius = libm::sqrt(-2.0 * libm::log1p(-rng.unit()));
+    radius * libm::cos(2.0 * std::f64::consts::PI * rng.unit())
+}
+
 struct Fading {
     rng: Rng,
     /// Correlation from one interval to the next.
@@ -125,9 +132,7 @@ impl Fading {
     /// The fading in dB in the given interval, which must not precede the last one asked for.
     fn at(&mut self, interval: u64) -> f64 {
         while self.drawn <= interval {
-            // Box and Muller 1958; one of the pair is used. The unit draw is below one, so the logarithm is finite.
-            let radius = libm::sqrt(-2.0 * libm::log1p(-self.rng.unit()));
-            let normal = radius * libm::cos(2.0 * std::f64::consts::PI * self.rng.unit());
+            let normal = normal(&mut self.rng);
             let kept = if self.drawn == 0 { 0.0 } else { self.correlation };
             self.value_db = kept * self.value_db + libm::sqrt(1.0 - kept * kept) * self.sigma_db * normal;
             self.drawn += 1;

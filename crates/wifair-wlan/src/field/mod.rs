@@ -22,6 +22,7 @@ mod receiver;
 mod receivers;
 pub(crate) mod reuse;
 mod rules;
+mod shadowing;
 pub(crate) mod share;
 mod spec;
 mod starts;

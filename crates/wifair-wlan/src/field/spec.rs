@@ -6,6 +6,7 @@ use wifair_core::SpecError;
 
 use super::power::Power;
 use super::propagation::{FloorsSpec, Propagation, WallSpec};
+use super::shadowing::Shadowing;
 use crate::channel::ChannelSpec;
 use crate::check;
 use crate::phy::Format;
@@ -15,6 +16,11 @@ const MAX_STATIONS: usize = 1_000;
 
 /// Maximum received power, in dBm: the sum over all nodes is far from overflow.
 const MAX_RECEIVED_DBM: f64 = -10.0;
+
+/// Whether there is no shadowing, which canonical plans leave out.
+fn is_zero(db: &f64) -> bool {
+    *db == 0.0
+}
 
 /// What a node waits an EIFS after.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +63,10 @@ pub struct FieldSpec {
     /// Floors. Without the table, all nodes are on one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floors: Option<FloorsSpec>,
+    /// Standard deviation, in dB, of the log-normal shadowing of the pairs whose gain follows from their positions; one draw per
+    /// pair and seed. Links between an access point and its stations have none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub shadowing_db: f64,
     /// Received power, in dBm, below which a node does not receive another at all.
     pub floor_dbm: f64,
     /// Received power, in dBm, from which a preamble is detected (17.3.10.6).
@@ -77,6 +87,7 @@ impl Default for FieldSpec {
             breakpoint_m: None,
             walls: Vec::new(),
             floors: None,
+            shadowing_db: 0.0,
             floor_dbm: -100.0,
             preamble_detection_dbm: -82.0,
             energy_detection_dbm: -62.0,
@@ -113,6 +124,7 @@ struct ReceivedPowers<'a> {
     explicit: std::collections::BTreeMap<(usize, usize), Option<f64>>,
     /// Gain of pairs without positions.
     otherwise_db: f64,
+    shadowing: Option<Shadowing>,
 }
 
 impl ReceivedPowers<'_> {
@@ -130,10 +142,33 @@ impl ReceivedPowers<'_> {
             };
         Some(self.nodes[from].tx_power_dbm + gain)
     }
+
+    /// What the power of a pair deviates by from that, in dB.
+    fn offset_db(&self, from: usize, to: usize) -> f64 {
+        let (a, b) = (&self.nodes[from], &self.nodes[to]);
+        let is_link = a.bss == b.bss && (a.is_ap || b.is_ap);
+        let has_positions = a.position_m.is_some() && b.position_m.is_some();
+        let is_explicit = self.explicit.contains_key(&(from.min(to), from.max(to)));
+        match &self.shadowing {
+            Some(shadowing) if has_positions && !is_link && !is_explicit => {
+                shadowing.offset_db(a.label, b.label)
+            }
+            _ => 0.0,
+        }
+    }
+
+    /// The power with which one node receives another, with its offset.
+    fn shadowed_dbm(&self, from: usize, to: usize) -> Option<f64> {
+        let dbm = self.dbm(from, to)?;
+        match self.offset_db(from, to) {
+            0.0 => Some(dbm),
+            offset_db => Some((dbm + offset_db).min(MAX_RECEIVED_DBM)),
+        }
+    }
 }
 
 impl FieldSpec {
-    /// Who receives whom with which power.
+    /// Who receives whom with which power, in a run with this seed.
     ///
     /// # Errors
     /// Returns the first value that is not allowed. `path` is the key of the field.
@@ -141,6 +176,7 @@ impl FieldSpec {
         &self,
         nodes: &[NodeOfField],
         channel: &ChannelSpec,
+        seed: u64,
         path: &str,
     ) -> Result<Rows, SpecError> {
         let stations = nodes.iter().filter(|node| !node.is_ap).count();
@@ -152,7 +188,7 @@ impl FieldSpec {
         check::number(path, "floor_dbm", self.floor_dbm, -160.0..=-40.0, "dBm")?;
         check::number(path, "preamble_detection_dbm", self.preamble_detection_dbm, -160.0..=0.0, "dBm")?;
         check::number(path, "energy_detection_dbm", self.energy_detection_dbm, -160.0..=0.0, "dBm")?;
-        let powers = self.received_powers(nodes, channel, path)?;
+        let powers = self.received_powers(nodes, channel, seed, path)?;
         let mut rows: Rows = vec![Vec::new(); nodes.len()];
         for (from, row) in rows.iter_mut().enumerate() {
             for (to, other) in nodes.iter().enumerate() {
@@ -162,6 +198,7 @@ impl FieldSpec {
                     let allowed = format!("a received power of at most {MAX_RECEIVED_DBM} dBm");
                     return Err(SpecError::new(path, value, allowed));
                 }
+                let Some(dbm) = powers.shadowed_dbm(from, to) else { continue };
                 if dbm >= self.floor_dbm {
                     row.push((to, Power::from_dbm(dbm)));
                 }
@@ -174,14 +211,17 @@ impl FieldSpec {
         &'a self,
         nodes: &'a [NodeOfField<'a>],
         channel: &'a ChannelSpec,
+        seed: u64,
         path: &str,
     ) -> Result<ReceivedPowers<'a>, SpecError> {
+        let deviation_db = check::number(path, "shadowing_db", self.shadowing_db, 0.0..=30.0, "dB")?;
+        let shadowing = (deviation_db > 0.0).then_some(Shadowing { deviation_db, seed });
         let (breakpoint_m, walls, floors) = (self.breakpoint_m, &*self.walls, self.floors.as_ref());
         let propagation = Propagation { channel, breakpoint_m, walls, floors };
         propagation.check(path)?;
         self.check_floors(nodes)?;
         let explicit = self.explicit(nodes, path)?;
-        Ok(ReceivedPowers { nodes, propagation, explicit, otherwise_db: self.gain_db })
+        Ok(ReceivedPowers { nodes, propagation, explicit, otherwise_db: self.gain_db, shadowing })
     }
 
     /// By BSS: the lowest number of a BSS that it is connected with. Two BSSs are if a node of one receives one of the other,
@@ -193,13 +233,15 @@ impl FieldSpec {
         &self,
         nodes: &[NodeOfField],
         channel: &ChannelSpec,
+        seed: u64,
         path: &str,
     ) -> Result<Vec<usize>, SpecError> {
-        let powers = self.received_powers(nodes, channel, path)?;
+        let powers = self.received_powers(nodes, channel, seed, path)?;
         let bsss = nodes.last().map_or(0, |last| last.bss + 1);
         let of_bss = |bss| (0..nodes.len()).filter(move |&node| nodes[node].bss == bss);
         let members: Vec<Vec<usize>> = (0..bsss).map(|bss| of_bss(bss).collect()).collect();
-        let receives = |from: usize, to: usize| powers.dbm(from, to).is_some_and(|dbm| dbm >= self.floor_dbm);
+        let receives =
+            |from: usize, to: usize| powers.shadowed_dbm(from, to).is_some_and(|dbm| dbm >= self.floor_dbm);
         let mut components: Vec<usize> = (0..bsss).collect();
         for (a, b) in (0..bsss).flat_map(|a| (a + 1..bsss).map(move |b| (a, b))) {
             let [first, second] = [a, b].map(|bss| components[bss]);

@@ -13,7 +13,7 @@ use oracle::field::{FieldScenario, air};
 use oracle::mode::{Generation, Mode};
 use oracle::random::{
     controlled_field_scenarios, edca_field_scenarios, field_scenarios, modern_field_scenarios,
-    neighbour_scenarios, reuse_scenarios,
+    neighbour_scenarios, reuse_scenarios, shadowed_scenarios,
 };
 use oracle::record::{Attempt, Outcome, Record, Transmission};
 use oracle::scenario::{Pattern, Scenario, Station, Stream};
@@ -178,7 +178,7 @@ fn random_fields_with_ppdus_are_equal_step_by_step() {
 fn broken_rules_of_the_field_are_noticed() {
     let mut flaws = Flaw::ALL.to_vec();
     flaws.retain(|&flaw| !flaw.is_of_edca() && !flaw.is_of_ppdus() && !flaw.is_of_neighbours());
-    flaws.retain(|&flaw| !flaw.is_of_reuse());
+    flaws.retain(|&flaw| !flaw.is_of_reuse() && !flaw.is_of_shadowing());
     flaws.retain(|&flaw| flaw != Flaw::NavEndsBefore); // below: random fields hardly ever meet this instant
     let enough = if validating() { 0 } else { flaws.len() - 12 };
     notices(flaws, enough, field_scenarios());
@@ -212,6 +212,18 @@ fn random_neighbours_are_equal_step_by_step() {
 fn random_fields_with_a_controller_are_equal_step_by_step() {
     let seen = compare_some(controlled_field_scenarios(), cases(80, 20_000));
     assert!(seen.exchanges > 2_000 && seen.raised > 20 && seen.lowered > 10, "{seen:?}");
+}
+
+#[test]
+fn random_fields_with_shadowing_are_equal_step_by_step() {
+    let seen = compare_some(shadowed_scenarios(), cases(80, 20_000));
+    assert!(seen.exchanges > 2_000 && seen.acknowledged > 1_000 && seen.given_up > 30, "{seen:?}");
+}
+
+#[test]
+fn broken_rules_of_shadowing_are_noticed() {
+    let flaws = Flaw::ALL.iter().copied().filter(|flaw| flaw.is_of_shadowing()).collect();
+    notices(flaws, 0, shadowed_scenarios());
 }
 
 /// With BSS colours and OBSS PD levels.

@@ -135,6 +135,7 @@ fn table(scenario: &FieldScenario) -> FieldSpec {
         walls: keys.walls.iter().map(|&(from_m, to_m, loss_db)| WallSpec { from_m, to_m, loss_db }).collect(),
         floors: keys.floors.map(|(height_m, loss_db)| FloorsSpec { height_m, loss_db }),
         hidden: keys.hidden.iter().map(|(a, b)| names(a, b)).collect(),
+        shadowing_db: keys.shadowing_db,
         floor_dbm: keys.floor_dbm,
         preamble_detection_dbm: keys.preamble_detection_dbm,
         energy_detection_dbm: keys.energy_detection_dbm,

@@ -156,7 +156,8 @@ impl Air for Field {
 
 impl Field {
     pub fn new(scenario: &FieldScenario) -> Field {
-        let FieldScenario { keys, flaw, .. } = scenario;
+        let FieldScenario { flaw, .. } = scenario;
+        let keys = &Keys { seed: scenario.base.seed, homes: scenario.homes(), ..scenario.keys.clone() };
         let cell = |(bss, of): (usize, _)| Cell::named(of, |node| label(bss, node));
         let homes = scenario.homes();
         let nodes = homes.len();

@@ -16,6 +16,12 @@ crate::oracle::flaw::flaws! {
     FlatHouse,
     /// The path loss exponent is one at all distances.
     NoBreakpoint,
+    /// There is no shadowing.
+    NoShadows,
+    /// Links of the access point have it, too.
+    ShadowedLinks,
+    /// It differs by direction.
+    ShadowsOfDirections,
     // Lock.
     /// A preamble of any power is detected.
     DetectsAll,
@@ -146,6 +152,11 @@ impl Flaw {
         use Flaw::*;
         let of_frames = matches!(self, OverlapsWithOthers | NavOfOwnBss | EifsOfOwnBss | LocksToOwnBss);
         of_frames || self == HearsAllChannels
+    }
+
+    /// Whether it shows only with shadowing.
+    pub fn is_of_shadowing(self) -> bool {
+        matches!(self, Flaw::NoShadows | Flaw::ShadowedLinks | Flaw::ShadowsOfDirections)
     }
 
     /// Whether it shows only with OBSS PD.

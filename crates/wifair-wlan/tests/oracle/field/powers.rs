@@ -4,6 +4,7 @@ use super::flaw::Flaw;
 use crate::oracle::frame::NodeId;
 use crate::oracle::mode::Mode;
 use crate::oracle::timing::Tenths;
+use wifair_core::Rng;
 
 /// The table `[field]`, the transmit powers and the positions.
 #[derive(Clone, Debug)]
@@ -32,6 +33,10 @@ pub struct Keys {
     pub energy_detection_dbm: f64,
     pub noise_dbm: f64,
     pub eifs_after_energy: bool,
+    /// Deviation of the shadowing in dB, the seed of the run, and the nodes: BSS and number there.
+    pub shadowing_db: f64,
+    pub seed: u64,
+    pub homes: Vec<(usize, NodeId)>,
     /// By BSS, if there are several: its colour, and its OBSS PD level in dBm.
     pub reuse: Vec<(Option<u8>, Option<f64>)>,
 }
@@ -98,6 +103,9 @@ impl Keys {
             energy_detection_dbm: -62.0,
             noise_dbm: -93.6,
             eifs_after_energy: false,
+            shadowing_db: 0.0,
+            seed: 0,
+            homes: Vec::new(),
             reuse: Vec::new(),
         }
     }
@@ -151,6 +159,25 @@ impl Keys {
         Some(self.own_tx_power_dbm[from].unwrap_or(self.tx_power_dbm) + self.gain_db(from, to, flaw)?)
     }
 
+    /// What the positions of two nodes do not say, in dB.
+    fn shadow_db(&self, from: NodeId, to: NodeId, flaw: Option<Flaw>) -> f64 {
+        let ((bss_a, a), (bss_b, b)) = (self.homes[from], self.homes[to]);
+        let is_link = bss_a == bss_b && (a == 0 || b == 0) && flaw != Some(Flaw::ShadowedLinks);
+        let has_places = self.positions_m[from].is_some() && self.positions_m[to].is_some();
+        let is_pair = |c: NodeId, d: NodeId| (from, to) == (c, d) || (to, from) == (c, d);
+        let is_given = self.gains.iter().any(|&(c, d, _)| is_pair(c, d));
+        if is_link || !has_places || is_given || flaw == Some(Flaw::NoShadows) {
+            return 0.0;
+        }
+        let mut names = [super::label(bss_a, a), super::label(bss_b, b)];
+        if flaw != Some(Flaw::ShadowsOfDirections) {
+            names.sort();
+        }
+        let mut draws = Rng::stream(self.seed, &names.join("\0"), "shadowing");
+        let (u, v) = (draws.unit(), draws.unit());
+        self.shadowing_db * (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+    }
+
     /// The power with which a node reaches another.
     pub fn power(&self, from: NodeId, to: NodeId, flaw: Option<Flaw>) -> Units {
         let (from, to) = match flaw {
@@ -162,7 +189,11 @@ impl Keys {
             return 0;
         }
         let floor = if flaw == Some(Flaw::NoFloor) { f64::NEG_INFINITY } else { self.floor_dbm };
-        self.dbm(from, to, flaw).filter(|dbm| *dbm >= floor).map_or(0, units)
+        let dbm = self.dbm(from, to, flaw).map(|dbm| match self.shadowing_db {
+            0.0 => dbm,
+            _ => (dbm + self.shadow_db(from, to, flaw)).min(-10.0_f64.max(dbm)),
+        });
+        dbm.filter(|dbm| *dbm >= floor).map_or(0, units)
     }
 
     /// Whether a node of a BSS reads another colour than its own in PPDUs of another BSS.
@@ -201,9 +232,14 @@ impl Keys {
         (65_536.0 * 10f64.powf(-less / 10.0)).floor() as u64
     }
 
+    fn clear(&self) -> Keys {
+        Keys { shadowing_db: 0.0, ..self.clone() }
+    }
+
     /// Whether a node receives frames of another, in a mode or else at `rate`, while nobody else is on the air.
     pub fn reaches(&self, from: NodeId, to: NodeId, mode: Option<Mode>, rate: Tenths) -> bool {
-        let (power, noise) = (self.power(from, to, None), self.noise(mode, None));
+        // Of a link, which has no shadowing.
+        let (power, noise) = (self.clear().power(from, to, None), self.noise(mode, None));
         power >= units(self.preamble_detection_dbm)
             && is_at_least(PREAMBLE_DB.max(threshold_of(mode, rate)), power, noise)
     }

@@ -279,6 +279,18 @@ pub fn neighbour_scenarios() -> impl Strategy<Value = FieldScenario> {
     prop_oneof![rules().boxed(), with_edca.boxed(), modern_rules().boxed()].prop_flat_map(neighbours)
 }
 
+/// One BSS, or two and three, whose nodes have positions: with shadowing.
+pub fn shadowed_scenarios() -> impl Strategy<Value = FieldScenario> {
+    let any = prop_oneof![field_scenarios().boxed(), neighbour_scenarios().boxed()];
+    let any = any.prop_filter("no positions", |field| {
+        field.keys.gains.is_empty() && field.keys.positions_m.iter().flatten().count() > 2
+    });
+    (any, 1.0..12.0f64).prop_map(|(mut field, shadowing_db)| {
+        field.keys.shadowing_db = shadowing_db;
+        field
+    })
+}
+
 /// Two and three BSSs of 802.11ax and be with colours and OBSS PD levels, which overlap in part: their access points and the
 /// stations of others receive each other around the levels.
 pub fn reuse_scenarios() -> impl Strategy<Value = FieldScenario> {
