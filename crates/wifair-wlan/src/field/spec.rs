@@ -63,8 +63,8 @@ pub struct FieldSpec {
     /// Floors. Without the table, all nodes are on one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floors: Option<FloorsSpec>,
-    /// Standard deviation, in dB, of the log-normal shadowing of the pairs whose gain follows from their positions; one draw per
-    /// pair and seed. Links between an access point and its stations have none.
+    /// Standard deviation, in dB, of the log-normal shadowing of the pairs whose gain follows from their positions; one draw
+    /// per pair and seed. Links between an access point and its stations have none.
     #[serde(skip_serializing_if = "is_zero")]
     pub shadowing_db: f64,
     /// Received power, in dBm, below which a node does not receive another at all.
