@@ -28,6 +28,7 @@ from wifair.observed.network import Counters, Observed, Station, read
 from wifair.observed.origins import marks
 from wifair.observed.written import text
 from wifair.stats import t_interval
+from wifair.study import study
 from wifair.study.job import Progress
 
 DATA = ROOT / "tests" / "data" / "observed"
@@ -495,8 +496,9 @@ def test_errors_are_told_from_collisions(rate: float, tmp_path: Path) -> None:
 @pytest.mark.whole
 def test_progress_is_shown_by_time_that_runs_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     """An error rate takes several comparisons: each has a bar, which begins at the left and is nearly full at the end."""
-    monkeypatch.setattr(calibration, "SEEDS", 4)
-    monkeypatch.setattr(calibration, "DURATION_S", 300.0)
+    for name, number in {"WARMUP_S": 10.0, "DURATION_S": 20.0, "SEEDS": 4}.items():
+        monkeypatch.setattr(calibration, name, number)
+    monkeypatch.setattr(study, "POLL_MS", 5)  # so that a comparison of a fraction of a second is seen often enough
     shares: dict[str, list[float]] = {}
 
     @contextmanager
