@@ -104,8 +104,8 @@ impl Rto {
     }
 
     /// RFC 6298, 2.2 and 2.3 with α = 1/8, β = 1/4, K = 4, then the bounds of 2.4 and 2.5, for a segment sent at `sent` and
-    /// acknowledged at `now`; α and β are divided by the number of samples per round trip (RFC 7323, appendix G). A sample ends a
-    /// backoff (5.7, last paragraph).
+    /// acknowledged at `now`; α and β are divided by the number of samples per round trip (RFC 7323, appendix G). A sample
+    /// ends a backoff (5.7, last paragraph).
     pub(crate) fn sample(&mut self, sent: Time, now: Time, at: RoundTrip, spec: &RtoSpec) {
         let (min, max) = (Time::from_ms(u64::from(spec.min_ms)), Time::from_ms(u64::from(spec.max_ms)));
         let first = !std::mem::replace(&mut self.sampled, true);

@@ -34,11 +34,31 @@ pub struct SmallQueueSpec {
     /// Most segments of a packet of the sender (Linux: `gso_max_segs`, 65,535, so that 64 KiB is the limit). 1: no generic
     /// segmentation offload.
     pub gso_max_segments: u32,
+    /// When it is judged whether a window that the limit leaves unused counts as used.
+    #[serde(skip_serializing_if = "is_at_acks")]
+    pub judges_window: WindowJudgement,
+}
+
+/// When a sender with small queues judges whether its window is used. An unused window does not grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowJudgement {
+    /// At every ACK: a window is used until an ACK of data that was sent after it was used up last.
+    #[default]
+    AtAcks,
+    /// When data has been sent, as Linux does (`tcp_cwnd_validate()`): a used window is used until data is sent after
+    /// everything that was outstanding then is acknowledged. ACKs that arrive while nothing is sent all let it grow.
+    WhenSending,
+}
+
+/// Whether the window is judged at ACKs, which canonical plans leave out.
+fn is_at_acks(judged: &WindowJudgement) -> bool {
+    *judged == WindowJudgement::AtAcks
 }
 
 impl Default for SmallQueueSpec {
     fn default() -> SmallQueueSpec {
-        SmallQueueSpec { limit_us: 7_812, gso_max_segments: 65_535 }
+        SmallQueueSpec { limit_us: 7_812, gso_max_segments: 65_535, judges_window: WindowJudgement::AtAcks }
     }
 }
 
@@ -109,6 +129,18 @@ pub(crate) enum SendDecision {
     Full,
 }
 
+/// How a sender uses its window (`tcp_cwnd_validate()`).
+#[derive(Clone, Copy, Debug)]
+struct WindowUsage {
+    is_used: bool,
+    /// The most that was outstanding in this round trip while the window was not used.
+    most: u32,
+    /// One past the highest sequence number sent when either was last set: this round trip ends when that is acknowledged.
+    round_end: u32,
+    /// New data has been sent since the last judgement.
+    has_sent: bool,
+}
+
 /// What waits below a socket.
 #[derive(Clone, Debug)]
 pub(crate) struct SmallQueue {
@@ -125,6 +157,8 @@ pub(crate) struct SmallQueue {
     /// The most that was outstanding since `peak_until` was acknowledged.
     peak: u32,
     peak_until: u32,
+    /// For [`WindowJudgement::WhenSending`].
+    usage: WindowUsage,
 }
 
 impl SmallQueue {
@@ -139,6 +173,7 @@ impl SmallQueue {
             is_throttled: false,
             peak: 0,
             peak_until: iss,
+            usage: WindowUsage { is_used: false, most: 0, round_end: iss, has_sent: false },
         }
     }
 
@@ -221,6 +256,7 @@ impl SmallQueue {
             (self.last_packet, self.left) = (seq, packet);
         }
         self.left = self.left.saturating_sub(payload);
+        self.usage.has_sent = true;
         let outstanding = max.wrapping_sub(una);
         if !seq::before(una, self.peak_until) || outstanding > self.peak {
             (self.peak, self.peak_until) = (outstanding, max);
@@ -232,9 +268,29 @@ impl SmallQueue {
         self.left = 0;
     }
 
-    /// Whether a window of `cwnd` bytes counts as used in slow start (8).
-    pub(crate) fn uses_in_slow_start(&self, cwnd: u32) -> bool {
-        cwnd < self.peak.saturating_mul(2)
+    /// Judges how the window is used (8) when nothing more is sent now, with everything up to `max` sent and everything from
+    /// `una` on outstanding; `is_used`: the window leaves no room, or rule 3 held a packet back.
+    pub(crate) fn judge(&mut self, is_used: bool, una: u32, max: u32) {
+        let usage = &mut self.usage;
+        if !std::mem::take(&mut usage.has_sent) && !is_used {
+            return;
+        }
+        let outstanding = max.wrapping_sub(una);
+        if is_used || !seq::before(una, usage.round_end) || !usage.is_used && outstanding > usage.most {
+            (usage.is_used, usage.most, usage.round_end) = (is_used, outstanding, max);
+        }
+    }
+
+    /// Whether a window of `cwnd` bytes counts as used (8); `None` if that is judged at ACKs.
+    pub(crate) fn uses(&self, cwnd: u32, in_slow_start: bool) -> Option<bool> {
+        match self.spec.judges_window {
+            WindowJudgement::AtAcks if in_slow_start && cwnd < self.peak.saturating_mul(2) => Some(true),
+            WindowJudgement::AtAcks => None,
+            WindowJudgement::WhenSending => {
+                let usage = &self.usage;
+                Some(usage.is_used || in_slow_start && cwnd < usage.most.saturating_mul(2))
+            }
+        }
     }
 }
 

@@ -190,9 +190,9 @@ pub enum RttSamples {
     /// samples per round trip (appendix G). The times are those that RACK keeps, as in Linux, so it needs `loss_detection =
     /// "rack"`.
     EveryAck,
-    /// The same, but each sample counts an eighth, however many a round trip gives, and the timeout goes by the largest deviation
-    /// of the last round trip, which falls by a quarter per round trip (`tcp_rtt_estimator()` of Linux 6.12). `granularity_ms`
-    /// is the least variation. It needs `loss_detection = "rack"`.
+    /// The same, but each sample counts an eighth, however many a round trip gives, and the timeout goes by the largest
+    /// deviation of the last round trip, which falls by a quarter per round trip (`tcp_rtt_estimator()` of Linux 6.12).
+    /// `granularity_ms` is the least variation. It needs `loss_detection = "rack"`.
     Linux,
 }
 

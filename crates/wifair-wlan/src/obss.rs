@@ -102,8 +102,8 @@ impl Obss {
     }
 
     /// By BSS of `spec`: the lowest number of a BSS that it is connected with in a run with this seed. Two BSSs are if a node
-    /// of one receives a node of the other, or both are connected with a third; what happens in one that is not connected makes
-    /// no difference to it.
+    /// of one receives a node of the other, or both are connected with a third; what happens in one that is not connected
+    /// makes no difference to it.
     ///
     /// # Errors
     /// Returns the first invalid value of the field of `spec`.

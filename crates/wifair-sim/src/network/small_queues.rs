@@ -128,4 +128,24 @@ mod tests {
         assert!(plain_most > 500 && small_most < 40, "{plain_most} and {small_most} packets");
         assert!(small > 0.98 * plain, "{small} and {plain} bytes");
     }
+
+    /// ACKs of uploads come in batches, with A-MPDUs. Those that come while nothing is sent let the window grow if it is judged
+    /// when data is sent, so uploads have larger windows.
+    #[test]
+    fn windows_judged_when_sending_grow_by_batches_of_acks() {
+        let mean_window = |judges: &str| {
+            let mut network = network("802.11ax", json!({"judges_window": judges}), None, |_| ());
+            let mut sum = 0.0;
+            for step in 1..1_000 {
+                network.run_until(Time::from_ms(10 * step));
+                sum += network.connections[..2]
+                    .iter()
+                    .map(|one| f64::from(one.sender.cwnd_bytes()))
+                    .sum::<f64>();
+            }
+            sum / 1_999.0
+        };
+        let (at_acks, when_sending) = (mean_window("at-acks"), mean_window("when-sending"));
+        assert!(when_sending > 1.02 * at_acks, "{when_sending} and {at_acks} bytes");
+    }
 }

@@ -17,8 +17,8 @@ pub(super) struct PartPlan {
     pub numbers: Numbers,
 }
 
-/// The parts of `plan` in a run with this seed, or none if it is one. Each has the first BSS of the plan as its first,
-/// but only one has its flows.
+/// The parts of `plan` in a run with this seed, or none if it is one. Each has the first BSS of the plan as its first, but
+/// only one has its flows.
 ///
 /// Events may change flows of all BSSs, and a scheme of another program may share what it likes: such a plan is one part.
 ///

@@ -39,7 +39,8 @@ impl Tcb {
     pub(super) fn uses_window(&mut self, acked: u32) -> bool {
         let Window { cwnd, ssthresh, .. } = self.window;
         let Some(queue) = self.shaper.as_ref().and_then(|shaper| shaper.queue.as_ref()) else { return true };
-        cwnd < ssthresh && queue.uses_in_slow_start(cwnd) || self.is_window_used_up(acked)
+        let used = queue.uses(cwnd, cwnd < ssthresh);
+        used.unwrap_or_else(|| self.is_window_used_up(acked))
     }
 }
 
@@ -96,13 +97,31 @@ impl Sender {
     /// Like [`LossRecovery::next_packet`], once pacing and the host's queue allow it.
     #[inline(never)]
     pub(super) fn poll_shaped(&mut self, now: Time) -> Option<Packet> {
-        let pacer = self.tcb.shaper.as_mut()?.pacer.as_mut();
+        match self.next_shaped(now) {
+            Ok(packet) => Some(packet),
+            Err(is_used) => {
+                let (una, max) = (self.tcb.una, self.tcb.max);
+                let shaper = self.tcb.shaper.as_mut()?;
+                if is_used {
+                    shaper.used_up = Some(max);
+                }
+                if let Some(queue) = &mut shaper.queue {
+                    queue.judge(is_used, una, max);
+                }
+                None
+            }
+        }
+    }
+
+    /// The next packet; an error if none may be sent now: whether the window is used up.
+    fn next_shaped(&mut self, now: Time) -> Result<Packet, bool> {
+        let pacer = self.tcb.shaper.as_mut().and_then(|shaper| shaper.pacer.as_mut());
         if !pacer.is_none_or(|pacer| pacer.allows(now)) {
-            return None;
+            return Err(false);
         }
         let decision = self.ask_queue(now);
         if decision == Some(SendDecision::Full) {
-            return None;
+            return Err(false);
         }
         if let LossRecovery::Rack(rack) = &mut self.loss_recovery {
             rack.check_restart_from_idle(&mut self.tcb, now);
@@ -110,16 +129,14 @@ impl Sender {
         let (max, waits) = (self.tcb.max, decision == Some(SendDecision::Wait));
         let packet = if waits { None } else { self.loss_recovery.next_packet(&mut self.tcb, now) };
         let Some(packet) = packet else {
-            if let Some(queue) = &mut self.tcb.shaper.as_mut()?.queue {
+            if let Some(queue) = self.tcb.shaper.as_mut().and_then(|shaper| shaper.queue.as_mut()) {
                 queue.rest();
             }
-            if waits || self.tcb.unsent > 0 && self.limited_by() == LimitedBy::CongestionWindow {
-                self.tcb.shaper.as_mut()?.used_up = Some(self.tcb.max);
-            }
-            return None;
+            let is_limited = self.tcb.unsent > 0 && self.limited_by() == LimitedBy::CongestionWindow;
+            return Err(waits || is_limited);
         };
         let (rate, mss, una) = (self.tcb.pacing_rate(), self.tcb.window.mss, self.tcb.una);
-        let shaper = self.tcb.shaper.as_mut()?;
+        let Some(shaper) = &mut self.tcb.shaper else { return Ok(packet) };
         let burst = match decision {
             Some(SendDecision::Send(bytes)) => Some(bytes),
             _ => None,
@@ -132,6 +149,6 @@ impl Sender {
         if let Some(pacer) = &mut shaper.pacer {
             pacer.sent(packet.payload_bytes, burst, mss, rate, now);
         }
-        Some(packet)
+        Ok(packet)
     }
 }
