@@ -69,7 +69,7 @@ fn spatial_reuse(obss: &ObssSpec, nodes: &[NodeOfField]) -> Result<SpatialReuse,
     let aps: Vec<&ApSpec> = std::iter::once(&obss.bss.ap).chain(of_neighbours).collect();
     for (bss, ap) in aps.iter().enumerate() {
         let prefix = bss.checked_sub(1).map(neighbour_path).unwrap_or_default();
-        reuse::check(ap, phy.format(), &format!("{prefix}ap"))?;
+        reuse::check(ap.bss_color, ap.obss_pd_dbm, phy.format(), &format!("{prefix}ap"))?;
     }
     let (width_mhz, streams) = (phy.width_mhz("phy")?, phy.streams("phy")?);
     let level = |node: &NodeOfField| {

@@ -6,7 +6,6 @@ use wifair_core::{SpecError, Time};
 use super::power::{Power, PowerRatio};
 use crate::check;
 use crate::phy::{Format, Mode};
-use crate::spec::ApSpec;
 
 /// The least OBSS PD level in dBm, OBSS_PDmin, and the greatest.
 const LEVELS_DBM: std::ops::RangeInclusive<f64> = -82.0..=-62.0;
@@ -53,8 +52,12 @@ pub(crate) fn has_colour(format: Format) -> bool {
 ///
 /// # Errors
 /// Returns the key that is not allowed.
-pub(crate) fn check(ap: &ApSpec, format: Format, path: &str) -> Result<(), SpecError> {
-    let &ApSpec { bss_color, obss_pd_dbm, .. } = ap;
+pub(crate) fn check(
+    bss_color: Option<u8>,
+    obss_pd_dbm: Option<f64>,
+    format: Format,
+    path: &str,
+) -> Result<(), SpecError> {
     let given = [("bss_color", bss_color.is_some()), ("obss_pd_dbm", obss_pd_dbm.is_some())];
     if let (false, Some((key, _))) = (has_colour(format), given.into_iter().find(|(_, is_given)| *is_given)) {
         let allowed = "no such key before 802.11ax, whose PPDUs are the first with a BSS colour";
