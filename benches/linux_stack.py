@@ -81,15 +81,8 @@ PHYS: dict[str, dict[str, Any]] = {
 }
 TRAFFIC = ("saturated down", "saturated up", "ten TCP each way")
 STATIONS = (2, 10, 20)
-# Linux 6.12 as the guest has it: no NIC that merges received segments, ECN only if the other end asks, and two rules of Linux
-# that the profile does not have yet (docs/tcp.md).
-TCP = {
-    "profile": "linux",
-    "receive_offload": False,
-    "ecn": False,
-    "rto": {"samples": "linux"},
-    "small_queue": {"judges_window": "when-sending"},
-}
+# Linux 6.12 as the guest has it: no NIC that merges received segments, ECN only if the other end asks.
+TCP = {"profile": "linux", "receive_offload": False, "ecn": False}
 
 
 def flows(traffic: str, stations: int, offered_mbps: float) -> list[dict[str, Any]]:

@@ -55,7 +55,7 @@ pub use receiver::{Receiver, ReceiverState};
 pub use recovery_rule::{ExitWindow, PartialAckTimer, RecoveryRule};
 pub use sender::{LimitedBy, Sender, SenderPhase, SenderState};
 pub use slow_start::{HystartPlusPlusSpec, HystartSpec, SlowStartSpec, StandardSpec};
-pub use small_queue::{SmallQueueSpec, WindowJudgement};
+pub use small_queue::SmallQueueSpec;
 pub use spec::{
     ByteCountingSpec, DelayedAckSpec, Handshake, LossReduces, ReceiveOffloadSpec, RtoSpec, RttSamples,
     SackSpec, TcpSpec,

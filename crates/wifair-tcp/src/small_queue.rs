@@ -34,31 +34,11 @@ pub struct SmallQueueSpec {
     /// Most segments of a packet of the sender (Linux: `gso_max_segs`, 65,535, so that 64 KiB is the limit). 1: no generic
     /// segmentation offload.
     pub gso_max_segments: u32,
-    /// When it is judged whether a window that the limit leaves unused counts as used.
-    #[serde(skip_serializing_if = "is_at_acks")]
-    pub judges_window: WindowJudgement,
-}
-
-/// When a sender with small queues judges whether its window is used. An unused window does not grow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum WindowJudgement {
-    /// At every ACK: a window is used until an ACK of data that was sent after it was used up last.
-    #[default]
-    AtAcks,
-    /// When data has been sent, as Linux does (`tcp_cwnd_validate()`): a used window is used until data is sent after
-    /// everything that was outstanding then is acknowledged. ACKs that arrive while nothing is sent all let it grow.
-    WhenSending,
-}
-
-/// Whether the window is judged at ACKs, which canonical plans leave out.
-fn is_at_acks(judged: &WindowJudgement) -> bool {
-    *judged == WindowJudgement::AtAcks
 }
 
 impl Default for SmallQueueSpec {
     fn default() -> SmallQueueSpec {
-        SmallQueueSpec { limit_us: 7_812, gso_max_segments: 65_535, judges_window: WindowJudgement::AtAcks }
+        SmallQueueSpec { limit_us: 7_812, gso_max_segments: 65_535 }
     }
 }
 
@@ -154,10 +134,6 @@ pub(crate) struct SmallQueue {
     left: u32,
     /// The limit has stopped the sender: the next segments that are gone wake it.
     is_throttled: bool,
-    /// The most that was outstanding since `peak_until` was acknowledged.
-    peak: u32,
-    peak_until: u32,
-    /// For [`WindowJudgement::WhenSending`].
     usage: WindowUsage,
 }
 
@@ -171,8 +147,6 @@ impl SmallQueue {
             last_packet: iss,
             left: 0,
             is_throttled: false,
-            peak: 0,
-            peak_until: iss,
             usage: WindowUsage { is_used: false, most: 0, round_end: iss, has_sent: false },
         }
     }
@@ -250,17 +224,13 @@ impl SmallQueue {
     }
 
     /// A segment with `payload` bytes of new data from `seq` on has been sent, of the packet that was decided to have `packet`
-    /// bytes; then everything up to `max` is sent, and everything from `una` on is outstanding.
-    pub(crate) fn sent_new(&mut self, seq: u32, payload: u32, packet: u32, una: u32, max: u32) {
+    /// bytes.
+    pub(crate) fn sent_new(&mut self, seq: u32, payload: u32, packet: u32) {
         if self.left == 0 {
             (self.last_packet, self.left) = (seq, packet);
         }
         self.left = self.left.saturating_sub(payload);
         self.usage.has_sent = true;
-        let outstanding = max.wrapping_sub(una);
-        if !seq::before(una, self.peak_until) || outstanding > self.peak {
-            (self.peak, self.peak_until) = (outstanding, max);
-        }
     }
 
     /// Nothing more is sent now.
@@ -281,16 +251,9 @@ impl SmallQueue {
         }
     }
 
-    /// Whether a window of `cwnd` bytes counts as used (8); `None` if that is judged at ACKs.
-    pub(crate) fn uses(&self, cwnd: u32, in_slow_start: bool) -> Option<bool> {
-        match self.spec.judges_window {
-            WindowJudgement::AtAcks if in_slow_start && cwnd < self.peak.saturating_mul(2) => Some(true),
-            WindowJudgement::AtAcks => None,
-            WindowJudgement::WhenSending => {
-                let usage = &self.usage;
-                Some(usage.is_used || in_slow_start && cwnd < usage.most.saturating_mul(2))
-            }
-        }
+    /// Whether a window of `cwnd` bytes counts as used (8).
+    pub(crate) fn uses(&self, cwnd: u32, in_slow_start: bool) -> bool {
+        self.usage.is_used || in_slow_start && cwnd < self.usage.most.saturating_mul(2)
     }
 }
 

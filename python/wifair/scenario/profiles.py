@@ -41,9 +41,8 @@ LINUX: dict[str, Any] = {
     # Linux reduces cwnd, not FlightSize (RFC 9438, section 4.6).
     "loss_reduces": "cwnd",
     # Linux bounds the variation from below, not the timeout: SRTT + max(4 RTTVAR, 200 ms). That is G of RFC 6298, section 2.3.
-    # Linux takes a sample per ACK and keeps the largest deviation of a round trip; one sample per round trip stands for that
-    # here.
-    "rto": {"initial_ms": 1_000, "min_ms": 200, "granularity_ms": 200},
+    # A sample per ACK, and the largest deviation of a round trip (tcp_rtt_estimator()).
+    "rto": {"samples": "linux", "initial_ms": 1_000, "min_ms": 200, "granularity_ms": 200},
     # TCP small queues at stations, with the pacing shift of mac80211 (net/mac80211/main.c: 7).
     "small_queue": {},
 }

@@ -128,25 +128,4 @@ mod tests {
         assert!(plain_most > 500 && small_most < 40, "{plain_most} and {small_most} packets");
         assert!(small > 0.98 * plain, "{small} and {plain} bytes");
     }
-
-    /// When the use of a window is judged decides how it grows, and uploads carry data either way.
-    #[test]
-    fn the_moment_of_judgement_changes_windows() {
-        let mean_window = |judges: &str| {
-            let mut network = network("802.11ax", json!({"judges_window": judges}), None, |_| ());
-            let mut sum = 0.0;
-            for step in 1..1_000 {
-                network.run_until(Time::from_ms(10 * step));
-                sum += network.connections[..2]
-                    .iter()
-                    .map(|one| f64::from(one.sender.cwnd_bytes()))
-                    .sum::<f64>();
-            }
-            let delivered = network.connections[0].receiver.stats().payload_bytes_delivered;
-            assert!(delivered > 10_000_000, "{judges}: {delivered} bytes");
-            sum / 1_998.0
-        };
-        let (at_acks, when_sending) = (mean_window("at-acks"), mean_window("when-sending"));
-        assert!((at_acks - when_sending).abs() > 0.01 * at_acks, "{at_acks} and {when_sending} bytes");
-    }
 }

@@ -34,13 +34,11 @@ impl Tcb {
         shaper.used_up.is_some()
     }
 
-    /// Whether the window may grow by an ACK of `acked` bytes, which have been taken off: it is used, or nothing but the window
-    /// limits the sender.
-    pub(super) fn uses_window(&mut self, acked: u32) -> bool {
+    /// Whether the window may grow: it is used, or nothing but the window limits the sender.
+    pub(super) fn uses_window(&self) -> bool {
         let Window { cwnd, ssthresh, .. } = self.window;
-        let Some(queue) = self.shaper.as_ref().and_then(|shaper| shaper.queue.as_ref()) else { return true };
-        let used = queue.uses(cwnd, cwnd < ssthresh);
-        used.unwrap_or_else(|| self.is_window_used_up(acked))
+        let queue = self.shaper.as_ref().and_then(|shaper| shaper.queue.as_ref());
+        queue.is_none_or(|queue| queue.uses(cwnd, cwnd < ssthresh))
     }
 }
 
@@ -135,7 +133,7 @@ impl Sender {
             let is_limited = self.tcb.unsent > 0 && self.limited_by() == LimitedBy::CongestionWindow;
             return Err(waits || is_limited);
         };
-        let (rate, mss, una) = (self.tcb.pacing_rate(), self.tcb.window.mss, self.tcb.una);
+        let (rate, mss) = (self.tcb.pacing_rate(), self.tcb.window.mss);
         let Some(shaper) = &mut self.tcb.shaper else { return Ok(packet) };
         let burst = match decision {
             Some(SendDecision::Send(bytes)) => Some(bytes),
@@ -144,7 +142,7 @@ impl Sender {
         if let (Some(queue), Some(bytes)) = (&mut shaper.queue, burst)
             && packet.seq == max
         {
-            queue.sent_new(packet.seq, packet.payload_bytes, bytes, una, self.tcb.max);
+            queue.sent_new(packet.seq, packet.payload_bytes, bytes);
         }
         if let Some(pacer) = &mut shaper.pacer {
             pacer.sent(packet.payload_bytes, burst, mss, rate, now);

@@ -49,7 +49,7 @@ impl Tcb {
         let flight = self.sent_bytes() - lost;
         let progress = self.recovery.on_new_ack(ack, acked, flight, &mut self.window);
         let grow = progress.grow || progress.ended && self.spec.recovery_end_grows;
-        if grow && may_grow && (self.uses_window(acked) || self.control.shrinks_on_ack()) {
+        if grow && may_grow && (self.uses_window() || self.control.shrinks_on_ack()) {
             self.report_ack(counted, flight + acked, now);
         }
         self.repair = progress.retransmit;

@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use wifair_core::{FiveTuple, Packet, TcpFlags, Time};
-use wifair_tcp::{
-    Handshake, LossDetectionSpec, PacingSpec, Sender, SmallQueueSpec, TcpSpec, WindowJudgement,
-};
+use wifair_tcp::{Handshake, LossDetectionSpec, PacingSpec, Sender, SmallQueueSpec, TcpSpec};
 
 const MSS: u32 = 1_000;
 const IP_BYTES: u32 = 1_040;
@@ -195,11 +193,10 @@ proptest! {
         delay_us in 100u64..30_000,
         (limit_us, gso_max_segments) in (0u32..20_000, prop_oneof![Just(1u32), 2u32..65_535]),
         every in 1usize..3,
-        (with_rack, paced, when_sending) in any::<(bool, bool, bool)>(),
+        (with_rack, paced) in any::<(bool, bool)>(),
     ) {
-        let judges_window = if when_sending { WindowJudgement::WhenSending } else { WindowJudgement::AtAcks };
         let mut host = Host::new(TcpSpec {
-            small_queue: Some(SmallQueueSpec { limit_us, gso_max_segments, judges_window }),
+            small_queue: Some(SmallQueueSpec { limit_us, gso_max_segments }),
             pacing: paced.then(PacingSpec::default),
             receiver_window_segments: 1_000,
             ..if with_rack { rack() } else { TcpSpec::default() }
@@ -222,7 +219,7 @@ proptest! {
 #[test]
 fn the_network_takes_all_but_some_milliseconds() {
     let run = |limit_us, gso_max_segments| {
-        let small_queue = Some(SmallQueueSpec { limit_us, gso_max_segments, ..Default::default() });
+        let small_queue = Some(SmallQueueSpec { limit_us, gso_max_segments });
         let spec = TcpSpec { receiver_window_segments: 1_000, initial_ssthresh_segments: Some(8), ..rack() };
         let mut host = Host::new(TcpSpec { small_queue, ..spec });
         for seconds in [19, 20] {
