@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.stats import norm
 from wifair import Scenario
 from wifair.analysis import explain, explain_groups
 from wifair.errors import ScenarioError
@@ -127,6 +129,33 @@ def test_a_station_of_less_power_is_hidden_one_way() -> None:
     told = [sentence.text for sentence in explain_groups.lead(results, explain_groups.groups(results))]
     assert "loud does not sense the frames of soft." in told
     assert not scenario().hidden_pairs()
+
+
+def test_shadowing_hides_a_pair_as_often_as_a_normal_offset_does() -> None:
+    """Two stations at 80 m from each other sense each other until their loss grows by what they have to spare."""
+
+    def apart(distance_m: float, deviation_db: float = 0.0) -> Scenario:
+        stations = [
+            {"name": name, "rate_mbps": 24.0, "tx_power_dbm": 20.0, "position_m": [x, 0.0]}
+            for name, x in (("left", -distance_m / 2), ("right", distance_m / 2))
+        ]
+        field = {"shadowing_db": deviation_db}
+        return uploads(
+            stations=stations, run={"warmup_s": 0.1, "duration_s": 1}, field=field, channel={"path_loss_exponent": 3.0}
+        )
+
+    farthest_m = max(distance for distance in np.arange(80, 130, 0.5) if not apart(float(distance)).hidden_pairs())
+    spare_db = 30 * np.log10(farthest_m / 80)
+    plain, shadowed = (
+        np.array(
+            [rows["goodput_mbps"].sum() for rows in apart(80, deviation).run(seeds=200).flows.partition_by("seed")]
+        )
+        for deviation in (0.0, 8.0)
+    )
+    are_hidden = shadowed < 0.8 * plain.min()
+    assert np.all(are_hidden | (shadowed > 0.95 * plain.min()))  # a pair senses each other or does not
+    share = norm.cdf(-spare_db / 8.0)
+    assert abs(are_hidden.mean() - share) < 3 * (share * (1 - share) / 200) ** 0.5
 
 
 def test_explain_counts_many_hidden_pairs() -> None:

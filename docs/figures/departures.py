@@ -73,6 +73,7 @@ SWITCHES: dict[str, Settings] = {
     "OBSS PD at −72 dBm in all BSSs": {"ap.obss_pd_dbm": -72.0},
     "OBSS PD at −62 dBm in all BSSs": {"ap.obss_pd_dbm": -62.0},
     "OBSS PD at −62 dBm in all BSSs, all of one colour": {"ap.obss_pd_dbm": -62.0, "ap.bss_color": 1},
+    "shadowing of 5 dB between BSSs": {"field.shadowing_db": 5.0},
     "energy detection at −82 dBm": {"field.energy_detection_dbm": -82.0},
     "EIFS after energy whose preamble was missed": {"field.eifs_after": "energy"},
     "1 % of the MAC ACKs lost": {"station.frame_error_rate": {"ack_up": 0.01, "ack_down": 0.01}},
