@@ -66,8 +66,8 @@ tests-built: lint-rust
 	cargo test $(TESTED) --no-run --quiet
 
 lint-python: $(VENV)/.installed
-	$(BIN)/ruff format --check python tests benches docsite notebooks examples packaging fuzz
-	$(BIN)/ruff check python tests benches docsite notebooks examples packaging fuzz
+	$(BIN)/ruff format --check python tests benches docs/figures docsite notebooks examples packaging fuzz
+	$(BIN)/ruff check python tests benches docs/figures docsite notebooks examples packaging fuzz
 	$(BIN)/mypy
 
 # Licences, duplicate and wildcard versions, and sources of the crates: two seconds. Wants `cargo install cargo-deny`.

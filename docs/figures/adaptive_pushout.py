@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-
 from wifair.cli.output import progress
 from wifair.markdown import Marks, table
 from wifair.papers.adaptive_pushout import STUDY

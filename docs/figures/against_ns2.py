@@ -13,7 +13,6 @@ from statistics import mean, stdev
 from typing import Any
 
 import polars as pl
-
 from wifair.markdown import Marks, table
 from wifair.stats import t_interval
 

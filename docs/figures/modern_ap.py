@@ -125,7 +125,9 @@ def below() -> None:
             queues = results.queues.filter((pl.col("node") == "ap") & (pl.col("class") == "all"))
             mbps = results.flows.group_by("seed").agg(pl.col("goodput_mbps").sum())["goodput_mbps"].to_list()
             waits = [said(queues[f"below_{what}_ms"].to_list(), 1) for what in ("mean", "p95")]
-            rows.append([f"MCS {mcs}, {streams} stream{'s' if streams > 1 else ''}", f"`{hardware}`", *waits, said(mbps, 0)])
+            rows.append(
+                [f"MCS {mcs}, {streams} stream{'s' if streams > 1 else ''}", f"`{hardware}`", *waits, said(mbps, 0)]
+            )
             print(rows[-1])
     BELOW.write(PAGE, table(["HE80", "`ap.hardware`", "mean wait, ms", "95th percentile, ms", "Mbps together"], rows))
 
