@@ -63,8 +63,8 @@ pub use phy::{
     vht,
 };
 pub use rate::{
-    ChainOutcome, ChainSegment, Choice, Feedback, RateAdaptation, RateSpec, RetryChains, Start, aarf, arf,
-    fixed, ideal, minstrel_ht,
+    ChainOutcome, ChainSegment, Choice, Feedback, RateAdaptation, RateSpec, RetryChains, Start, TakenChain,
+    aarf, arf, fixed, ideal, minstrel_ht,
 };
 pub use records::{BeaconUsage, BssSnapshot, ChannelTime, ChannelTimes, FieldUsage, StationUsage, Usage};
 pub use spec::{ApSpec, BssSpec, CategoryTxQueueSpec, MAX_STATIONS, StationChange, StationSpec};

@@ -1,5 +1,6 @@
 //! The tries of a PPDU that is sent again as it was formed (`docs/medium.md`, section 12).
 
+use crate::node::LinkId;
 use crate::phy::RateIndex;
 use crate::rate::{ChainOutcome, ChainSegment};
 use wifair_core::Time;
@@ -42,13 +43,21 @@ impl Tries {
 #[derive(Debug, Default)]
 pub(crate) struct TriesInService {
     present: Option<Tries>,
+    /// The link of the last PPDU, if that was a sample with several tries.
+    sampled: Option<LinkId>,
     ended: Option<ChainOutcome>,
 }
 
 impl TriesInService {
-    /// Puts a PPDU in service; `None` if it has one try.
-    pub fn begin(&mut self, tries: Option<Tries>) {
+    /// Puts a PPDU in service; `None` if it has one try. `sampled`: its link, if it is a sample.
+    pub fn begin(&mut self, tries: Option<Tries>, sampled: Option<LinkId>) {
+        self.sampled = sampled.filter(|_| tries.is_some());
         self.present = tries;
+    }
+
+    /// Whether the PPDU that was put in service last is a sample of the link with several tries.
+    pub fn has_sampled(&self, link: LinkId) -> bool {
+        self.sampled == Some(link)
     }
 
     /// Ends the service of the PPDU.
@@ -110,7 +119,7 @@ mod tests {
     #[test]
     fn a_chain_is_tried_to_its_end() {
         let mut service = TriesInService::default();
-        service.begin(Some(Tries::new(vec![segment(7, 2), segment(4, 1)])));
+        service.begin(Some(Tries::new(vec![segment(7, 2), segment(4, 1)])), None);
         let mut modes = vec![7];
         for is_sent in [true, false] {
             if is_sent {

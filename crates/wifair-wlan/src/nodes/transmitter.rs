@@ -166,7 +166,8 @@ impl MacTransmitter<'_> {
     pub(crate) fn serve_ppdu(&mut self, formed: QueuedPpdu) {
         self.edcaf.set_ppdu(formed.ppdu);
         self.originator().serve(formed.number);
-        self.tries().begin(formed.tries);
+        let sampled = formed.samples.then_some(formed.link);
+        self.tries().begin(formed.tries, sampled);
     }
 
     /// The tries of the PPDU in service.

@@ -24,11 +24,22 @@ pub trait RateAdaptation: Send {
 
 /// A rate adaptation whose retries have modes of their own.
 pub trait RetryChains {
-    /// The chain of a PPDU that is formed now, and what the next one uses. A sample has one MPDU.
-    fn take(&mut self) -> (Vec<ChainSegment>, Choice);
+    /// The chain of a PPDU that is formed now, whether that is a sample, which has one MPDU, and what the next one uses.
+    fn take(&mut self) -> TakenChain;
 
     /// A PPDU with a chain has ended: some of its MPDUs are acknowledged or given up. Returns what the next one uses.
     fn on_end(&mut self, outcome: &ChainOutcome) -> Choice;
+}
+
+/// The retry chain of a PPDU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenChain {
+    /// Its parts, at least one.
+    pub segments: Vec<ChainSegment>,
+    /// Whether it samples a mode.
+    pub samples: bool,
+    /// What the next PPDU uses.
+    pub next: Choice,
 }
 
 /// A part of a retry chain: attempts in one mode.

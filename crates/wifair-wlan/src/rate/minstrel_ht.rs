@@ -56,7 +56,7 @@ use wifair_core::{Info, SpecError, Time};
 
 use self::samples::Samples;
 use self::statistics::Statistics;
-use super::{ChainOutcome, ChainSegment, Choice, Feedback, RateAdaptation, RetryChains, Start};
+use super::{ChainOutcome, ChainSegment, Choice, Feedback, RateAdaptation, RetryChains, Start, TakenChain};
 use crate::check;
 use crate::phy::{Format, RateIndex};
 
@@ -172,13 +172,13 @@ impl RateAdaptation for MinstrelHt {
 }
 
 impl RetryChains for MinstrelHt {
-    fn take(&mut self) -> (Vec<ChainSegment>, Choice) {
-        let mut chain = self.chain.clone();
+    fn take(&mut self) -> TakenChain {
+        let (mut segments, samples) = (self.chain.clone(), self.sampled.is_some());
         if let Some(sampled) = self.sampled {
-            chain[0] = ChainSegment { mode: sampled, attempts: 1, rts: false };
+            segments[0] = ChainSegment { mode: sampled, attempts: 1, rts: false };
         }
         self.begin_chain();
-        (chain, self.choice())
+        TakenChain { segments, samples, next: self.choice() }
     }
 
     fn on_end(&mut self, outcome: &ChainOutcome) -> Choice {

@@ -5,7 +5,9 @@
 mod contract;
 mod ladder;
 
-pub use contract::{ChainOutcome, ChainSegment, Choice, Feedback, RateAdaptation, RetryChains, Start};
+pub use contract::{
+    ChainOutcome, ChainSegment, Choice, Feedback, RateAdaptation, RetryChains, Start, TakenChain,
+};
 
 wifair_core::registry! {
     /// A rate adaptation by name, with its parameters.

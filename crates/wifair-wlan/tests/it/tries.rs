@@ -8,8 +8,8 @@ use support::{Peer, modes_of, packet_down};
 use wifair_core::{Rng, StationId, Time};
 use wifair_queue::MpduOutcome;
 use wifair_wlan::{
-    AggregationSpec, Ath9kSpec, Bss, BssSpec, EdcaSpec, FrameErrorRate, HardwareSpec, LinkKeys, PhySpec,
-    RateErrors, RateSpec, StationSpec, TransmissionOutcome, ht, minstrel_ht,
+    AggregationSpec, Ath9kSpec, Bss, BssSpec, EdcaSpec, FrameErrorRate, HardwareSpec, HwsimSpec, LinkKeys,
+    PhySpec, RateErrors, RateSpec, StationSpec, TransmissionOutcome, ht, minstrel_ht,
 };
 
 /// A station of 802.11n with one stream at 20 MHz, to which the AP loses these shares of the MPDUs.
@@ -195,4 +195,57 @@ proptest! {
             (follows.now, taken.now) = (follows.now + passes, taken.now + passes);
         }
     }
+}
+
+/// An AP with minstrel-ht and a packet queue for each of four stations that are too far away for the fastest modes.
+fn far_stations(hardware: HardwareSpec, rate_adaptation: RateSpec) -> Bss {
+    let keys = AggregationSpec { tries: Some(11), ..AggregationSpec::default() };
+    let mut spec = cell(4, hardware, keys, FrameErrorRate::default());
+    let station = |n: u32| StationSpec {
+        rate_mbps: None,
+        mcs: Some(4),
+        position_m: Some([38.0 + f64::from(n), 0.0]),
+        ..StationSpec::new(format!("sta-{n}"), 6.0)
+    };
+    spec.stations = (0..4).map(station).collect();
+    spec.mac.rate_adaptation = rate_adaptation;
+    let mut bss = Bss::new(&spec, 1).unwrap();
+    for number in 0..4_000 {
+        bss.send_down(StationId(number as u16 % 4), &packet_down(0, number, 1_500), Time::ZERO);
+    }
+    bss
+}
+
+/// By PPDU: its station, and the sequence numbers of its MPDUs. Tries of one PPDU follow each other.
+fn ppdus(bss: &mut Bss, end: Time) -> Vec<(StationId, Vec<u16>)> {
+    let mut found = vec![];
+    let mut began = |bss: &Bss| {
+        for ppdu in bss.transmissions().filter(|ppdu| !ppdu.transmission.mpdus.is_empty()) {
+            let mpdus = ppdu.transmission.mpdus.iter();
+            let sequences: Vec<u16> = mpdus.map(|mpdu| mpdu.sequence.expect("an agreement")).collect();
+            found.push((ppdu.transmission.station, sequences));
+        }
+    };
+    while bss.advance_watched(end, &mut began).is_some() {}
+    found.dedup();
+    found
+}
+
+/// Firmware serves the station again of which a sample was sent, so that a station with samples gets as many other PPDUs.
+#[test]
+fn a_sample_does_not_end_a_turn_in_firmware() {
+    let end = Time::from_s(3);
+    let minstrel = || RateSpec::MinstrelHt(minstrel_ht::Spec::default());
+    let followed = |hardware| {
+        let sent = ppdus(&mut far_stations(hardware, minstrel()), end);
+        let samples = sent.windows(2).filter(|pair| pair[0].1.len() == 1);
+        let (all, same): (usize, usize) =
+            samples.fold((0, 0), |(all, same), pair| (all + 1, same + usize::from(pair[0].0 == pair[1].0)));
+        assert!(all > 40, "{all} samples");
+        same as f64 / all as f64
+    };
+    let (firmware, ideal) =
+        (followed(HardwareSpec::Hwsim(HwsimSpec::default())), followed(HardwareSpec::default()));
+    assert!(firmware > 0.95, "{firmware}"); // unless nothing of the station is left below the scheme
+    assert!(ideal < 0.5, "{ideal}");
 }

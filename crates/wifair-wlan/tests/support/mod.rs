@@ -9,7 +9,7 @@ use wifair_core::{Packet, Rng, StationId, Time};
 use wifair_queue::{Maker, Scheme, SchemeSpec};
 use wifair_wlan::{
     Bss, BssSnapshot, BssSpec, ChainOutcome, ChainSegment, ChannelAccess, Choice, Feedback, Modes, Node,
-    Output, PhySpec, RateAdaptation, RateIndex, RateSpec, Start, StationPhy, StationSpec,
+    Output, PhySpec, RateAdaptation, RateIndex, RateSpec, Start, StationPhy, StationSpec, TakenChain,
 };
 
 /// How many times larger than usual the long tests are: 10 under `WIFAIR_VALIDATE`.
@@ -112,9 +112,9 @@ impl Peer {
 impl Peer {
     /// Takes the retry chain of the next PPDU.
     pub fn take_chain(&mut self) -> Vec<ChainSegment> {
-        let (chain, choice) = self.adaptation.retry_chains().expect("a chain").take();
-        self.choose(choice);
-        chain
+        let TakenChain { segments, next, .. } = self.adaptation.retry_chains().expect("a chain").take();
+        self.choose(next);
+        segments
     }
 
     /// A PPDU with a chain has ended.

@@ -9,7 +9,6 @@ use super::{Exchanges, tries};
 use crate::aggregation::{AggregationRules, Formed, MpduDelivery, Occasion, QueuedPpdu, Tries};
 use crate::channel::Attempt;
 use crate::exchange::{OngoingExchange, ReceptionOutcome};
-use crate::link::LinkRow;
 use crate::node::{EdcafId, LinkId};
 use crate::phy::OnAir;
 use crate::ppdu::Ppdu;
@@ -53,9 +52,8 @@ impl Exchanges {
     /// Forms a PPDU for a link queue of `sender`.
     fn ppdu_for(&mut self, sender: EdcafId, link: LinkId, now: Time, follows: bool) -> QueuedPpdu {
         let role = *self.nodes.edcaf(sender).role();
-        let LinkRow { on_air, samples, .. } = &self.links[link.index()];
-        let (mut on_air, samples) = (Arc::clone(on_air), *samples);
-        let chain = tries::chain(self, sender, link, now);
+        let mut on_air = Arc::clone(&self.links[link.index()].on_air);
+        let (chain, samples) = tries::chain(self, sender, link, now);
         if let Some(first) = chain.first() {
             on_air = self.modes.on_air(link.station(), first.mode, first.rts);
         }

@@ -5,32 +5,33 @@ use wifair_core::Time;
 use super::Exchanges;
 use crate::node::{EdcafId, LinkId};
 use crate::ppdu::Ppdu;
-use crate::rate::ChainSegment;
+use crate::rate::{ChainSegment, TakenChain};
 
 /// Whether the retries of a link are those of its rate adaptation's chain, with one chain for each PPDU of `sender`.
 pub(super) fn have_chains(exchanges: &mut Exchanges, sender: EdcafId, link: LinkId) -> bool {
     exchanges.nodes.tries(sender) > 1 && exchanges.links[link.index()].adaptation.retry_chains().is_some()
 }
 
-/// The modes of the tries of what `sender` forms next for a link. Empty if that has one try.
+/// The modes of the tries of what `sender` forms next for a link, and whether that is a sample. Empty if that has one try.
 pub(super) fn chain(
     exchanges: &mut Exchanges,
     sender: EdcafId,
     link: LinkId,
     now: Time,
-) -> Vec<ChainSegment> {
+) -> (Vec<ChainSegment>, bool) {
+    let samples = exchanges.links[link.index()].samples;
     let attempts = exchanges.nodes.tries(sender);
     if attempts == 1 || exchanges.nodes.transmitter(sender).forms_request(link) {
-        return Vec::new();
+        return (Vec::new(), samples);
     }
     let row = &mut exchanges.links[link.index()];
     if let Some(chains) = row.adaptation.retry_chains() {
-        let (chain, choice) = chains.take();
-        exchanges.set_rate(link, choice, now);
-        return chain;
+        let TakenChain { segments, samples, next } = chains.take();
+        exchanges.set_rate(link, next, now);
+        return (segments, samples);
     }
     let mode = exchanges.modes.of(link.station()).index_of(&row.on_air.mode);
-    vec![ChainSegment { mode, attempts, rts: false }]
+    (vec![ChainSegment { mode, attempts, rts: false }], samples)
 }
 
 /// Advances to the next try of the PPDU that `sender` has in service, if its last has failed. Returns whether there is one.
