@@ -1,12 +1,14 @@
 //! Changes of a running BSS: by the scenario, or by rate adaptation.
 
 use wifair_core::{Rng, SpecError, StationId, Time};
+use wifair_queue::Direction;
 
 use super::build::RATE_PURPOSES;
 use super::{Bss, field};
 use crate::channel::{Channel, ChannelRecipe};
 use crate::node::{LinkId, Node};
-use crate::rate::Start;
+use crate::phy::RateIndex;
+use crate::rate::{RateAdaptation, Start};
 use crate::spec::{DOWN_KEYS, StationChange, UP_KEYS};
 
 impl Bss {
@@ -52,15 +54,35 @@ impl Bss {
         for (down, first) in [(false, up), (true, down)] {
             if let Some(first) = first {
                 let link = LinkId::of(down, station);
-                let ChannelRecipe { labels, seed, .. } = &self.channel_recipe;
-                let label = &labels[Node::Station(station).index()];
-                let mut rng = Rng::stream(*seed, label, RATE_PURPOSES[usize::from(down)]);
-                let start = Start { first, modes: self.exchanges.modes.of(station), rng: &mut rng };
-                self.exchanges.links[link.index()].adaptation = self.rate_adaptation.build(start);
+                self.exchanges.links[link.index()].adaptation =
+                    self.adaptation_from(link, first, |start| self.rate_adaptation.build(start));
                 self.exchanges.set_rate(link, first.into(), now);
             }
         }
         self.set_channel(station, change, now);
+    }
+
+    /// What `build` gives for a link that starts with a mode, with the link's random stream from its beginning.
+    fn adaptation_from<T>(&self, link: LinkId, first: RateIndex, build: impl FnOnce(Start) -> T) -> T {
+        let ChannelRecipe { labels, seed, .. } = &self.channel_recipe;
+        let label = &labels[Node::Station(link.station()).index()];
+        let mut rng = Rng::stream(*seed, label, RATE_PURPOSES[link.direction() as usize]);
+        build(Start { first, modes: self.exchanges.modes.of(link.station()), rng: &mut rng })
+    }
+
+    /// Gives one direction of a station's link another rate adaptation, which begins with the link's present mode. For what
+    /// embeds a BSS and has a rate control of its own; a later [`Bss::change_station`] of the rate takes the plan's again.
+    pub fn set_rate_adaptation(
+        &mut self,
+        station: StationId,
+        direction: Direction,
+        build: impl FnOnce(Start) -> Box<dyn RateAdaptation>,
+    ) {
+        let link = LinkId::of(direction == Direction::Down, station);
+        let first = self.exchanges.modes.of(station).index_of(&self.link_mode(station, direction));
+        let adaptation = self.adaptation_from(link, first, build);
+        let row = &mut self.exchanges.links[link.index()];
+        (row.adapts, row.adaptation) = (adaptation.adapts(), adaptation);
     }
 
     /// Sets the limit of the AP's buffer at `now`, which is not after [`Bss::next_event`]; under EDCA that of each category

@@ -6,7 +6,7 @@ use crate::support;
 use proptest::prelude::*;
 use support::{Peer, modes_of, packet_down};
 use wifair_core::{Rng, StationId, Time};
-use wifair_queue::MpduOutcome;
+use wifair_queue::{Direction, MpduOutcome};
 use wifair_wlan::{
     AggregationSpec, Ath9kSpec, Bss, BssSpec, EdcaSpec, FrameErrorRate, HardwareSpec, HwsimSpec, LinkKeys,
     PhySpec, RateErrors, RateSpec, StationSpec, TransmissionOutcome, ht, minstrel_ht,
@@ -248,4 +248,21 @@ fn a_sample_does_not_end_a_turn_in_firmware() {
         (followed(HardwareSpec::Hwsim(HwsimSpec::default())), followed(HardwareSpec::default()));
     assert!(firmware > 0.95, "{firmware}"); // unless nothing of the station is left below the scheme
     assert!(ideal < 0.5, "{ideal}");
+}
+
+/// A rate adaptation from outside takes the place of the plan's, with the same modes, random stream and outcomes.
+#[test]
+fn a_rate_adaptation_from_outside_is_like_the_plans() {
+    let minstrel = RateSpec::MinstrelHt(minstrel_ht::Spec::default());
+    let end = Time::from_s(1);
+    let mut outside = far_stations(HardwareSpec::default(), RateSpec::default());
+    for station in (0..4).map(StationId) {
+        for direction in [Direction::Up, Direction::Down] {
+            outside.set_rate_adaptation(station, direction, |start| minstrel.build(start));
+        }
+    }
+    let mut of_plan = far_stations(HardwareSpec::default(), minstrel);
+    let sent = ppdus(&mut of_plan, end);
+    assert!(sent.iter().any(|(_, sequences)| sequences.len() == 1), "there are samples");
+    assert_eq!(ppdus(&mut outside, end), sent);
 }
