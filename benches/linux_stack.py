@@ -1,6 +1,6 @@
 """The Wi-Fi stack of Linux in virtual time against wifair, cell by cell: the table of docs/peers-linux.md.
 
-    make -C kernel stack && .venv/bin/python benches/linux_stack.py [--only TEXT] [--seeds N] [--parallel N]
+    make -C kernel stack && .venv/bin/python benches/linux_stack.py [--minstrel] [--only TEXT] [--seeds N] [--parallel N]
         [--simulate KEY=VALUE] [--kernel KEY=VALUE] [--page docs/peers-linux.md] [--keep FILE.json]
 
 Each cell is run by the kernel in user-mode Linux and by `wifair run`, with the same scenario. The kernel's runs are kept in the file and not
@@ -14,11 +14,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 from wifair.emulate.kept import Kept
 from wifair.markdown import Marks, table
@@ -79,20 +80,38 @@ PHYS: dict[str, dict[str, Any]] = {
         "run": {"warmup_s": 2, "duration_s": 4},
     },
 }
+# The same with the rates chosen by minstrel_ht on both sides, as ath9k's chips follow them: a PPDU is tried down its chain.
+ADAPTED: dict[str, dict[str, Any]] = {
+    f"{phy} minstrel-ht": {
+        key: value for key, value in PHYS[f"{phy} MCS 7"].items() if key not in ("rates", "fixed_rate")
+    }
+    for phy in ("HT20", "VHT80")
+}
+# The kernel whose radios have one stream alone.
+ONE_STREAM = "6.12-one-stream"
+# What hwsim tells minstrel_ht (max_rates, max_rate_tries).
+MINSTREL = {
+    "rate_adaptation": {"name": "minstrel-ht", "chain": 4, "max_attempts": 11},
+    "aggregation": {"tries": 11},
+}
+# Where the stations are then, evenly from the first to the last.
+DISTANCES_M = (15.0, 45.0)
 TRAFFIC = ("saturated down", "saturated up", "ten TCP each way")
 STATIONS = (2, 10, 20)
 # Linux 6.12 as the guest has it: no NIC that merges received segments, ECN only if the other end asks.
 TCP = {"profile": "linux", "receive_offload": False, "ecn": False}
 
 
-def flows(traffic: str, stations: int, offered_mbps: float) -> list[dict[str, Any]]:
-    """The flows of a cell. The first station also pings the server."""
+def flows(traffic: str, stations: int, offered_mbps: float, are_apart: bool) -> list[dict[str, Any]]:
+    """The flows of a cell. The first station also pings the server. Stations that are apart are no group."""
     ping = {"name": "ping", "station": "sta-1", "direction": "up", "application": {"name": "ping", "interval_ms": 20}}
     if traffic != TRAFFIC[2]:
         udp = {"name": "udp", "rate_mbps": offered_mbps / stations}
         way = traffic.split()[1]
-        group = {"name": way, "station": "sta", "count": stations, "direction": way, "application": udp}
-        return [group | {"start_spread_s": 0.1}, ping]
+        flow = {"direction": way, "application": udp, "start_spread_s": 0.1}
+        if are_apart:
+            return [*({"name": f"{way}-{n}", "station": f"sta-{n}", **flow} for n in range(1, stations + 1)), ping]
+        return [{"name": way, "station": "sta", "count": stations, **flow}, ping]
     bulk = []
     for number in range(20):
         way = "down" if number < 10 else "up"
@@ -103,22 +122,28 @@ def flows(traffic: str, stations: int, offered_mbps: float) -> list[dict[str, An
 
 def cell(phy: str, traffic: str, stations: int) -> dict[str, Any]:
     """The scenario of a cell."""
-    of = PHYS[phy]
+    of = (PHYS | ADAPTED)[phy]
+    group: list[dict[str, Any]] = [{"name": "sta", "count": stations}]
+    if phy in ADAPTED:
+        places = np.linspace(*DISTANCES_M, stations)
+        group = [{"name": f"sta-{n}", "position_m": [float(x), 0.0]} for n, x in enumerate(places, 1)]
     found = {
         "title": f"{phy}, {traffic}, {stations}",
         "run": of["run"],
         "phy": of["phy"],
-        "mac": {"edca": {}},
+        "mac": {"edca": {}} | (MINSTREL if phy in ADAPTED else {}),
         "ap": {"scheme": "mac80211", "hardware": "hwsim"},
         "wire": {"one_way_delay_ms": 5, "rate_mbps": 1000},
         "station": {"mcs": of["mcs"], "tx_queue": {"scheme": "mac80211"}, "hardware": "hwsim"},
-        "stations": [{"name": "sta", "count": stations}],
-        "flows": flows(traffic, stations, of["offered_mbps"]),
+        "stations": group,
+        "flows": flows(traffic, stations, of["offered_mbps"], phy in ADAPTED),
     }
     return found | {"tcp": TCP} if traffic == TRAFFIC[2] else found
 
 
-CELLS = [(phy, traffic, stations) for phy in PHYS for traffic in TRAFFIC for stations in STATIONS]
+def cells(phys: Iterable[str]) -> list[tuple[str, str, int]]:
+    """PHY, traffic and number of stations of each cell."""
+    return [(phy, traffic, stations) for phy in phys for traffic in TRAFFIC for stations in STATIONS]
 
 
 def boot(
@@ -146,8 +171,7 @@ def boot(
         "seed": seed,
         "stations": stations,
         "mode": ",".join(of["mode"]),
-        "rates": ",".join(of["rates"]),
-        "fixed_rate": of["fixed_rate"],
+        **({"rates": ",".join(of["rates"]), "fixed_rate": of["fixed_rate"]} if "fixed_rate" in of else {}),
         "warmup_s": of["run"]["warmup_s"],
         "duration_s": of["run"]["duration_s"],
         "delay_ms": wire["one_way_delay_ms"],
@@ -286,6 +310,9 @@ def main() -> None:
     """Runs, and writes the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="cells whose title has this text")
+    parser.add_argument(
+        "--minstrel", action="store_true", help="cells with minstrel_ht on both sides, in place of fixed rates"
+    )
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--parallel", type=int, default=1)
     parser.add_argument(
@@ -302,33 +329,34 @@ def main() -> None:
     parser.add_argument("--page", type=Path)
     parser.add_argument("--keep", type=Path, default=KERNEL / "build" / "linux_stack.json")
     given = parser.parse_args()
-    cells = [(phy, Scenario(**cell(phy, traffic, stations))) for phy, traffic, stations in CELLS]
-    cells = [(phy, scenario) for phy, scenario in cells if given.only in scenario.title]
+    phys, kind = (ADAPTED, ONE_STREAM) if given.minstrel else (PHYS, "6.12")
+    made = [(phy, Scenario(**cell(phy, traffic, stations))) for phy, traffic, stations in cells(phys)]
+    asked = [(phy, scenario) for phy, scenario in made if given.only in scenario.title]
     kept = Kept(given.keep)
     missing = [
         (phy, scenario, seed)
         for seed in range(1, given.seeds + 1)
-        for phy, scenario in cells
+        for phy, scenario in asked
         if seed not in {run["seed"] for run in kept.of(scenario.title)}
     ]
 
     def run(one: tuple[str, Scenario, int]) -> None:
         phy, scenario, seed = one
-        found = of_kernel(boot(PHYS[phy], scenario, seed, given.kernel))
+        found = of_kernel(boot(phys[phy], scenario, seed, given.kernel, kind))
         kept.add(scenario.title, {"seed": seed} | found)
         print(f"{scenario.title}, seed {seed}: {found}", file=sys.stderr, flush=True)
 
     with ThreadPoolExecutor(given.parallel) as pool:
         list(pool.map(run, missing))
     lines, verdicts = [], 0
-    for _, scenario in cells:
+    for _, scenario in asked:
         runs = [run for run in kept.of(scenario.title) if run["seed"] <= given.seeds]
         model = intervals(simulated(scenario.override(dict(parse_assignments(given.simulate)))))
         pair = rows(scenario.title, intervals(runs), model)
         verdicts += pair[0][-1].startswith("yes")
         lines += pair
     summary = (
-        f"In {verdicts} of {len(cells)} cells each direction's goodput differs by at most 5 % of the total, its airtime by at most 5 % of the "
+        f"In {verdicts} of {len(asked)} cells each direction's goodput differs by at most 5 % of the total, its airtime by at most 5 % of the "
         f"time, and Jain's index by at most 0.05. Means over {given.seeds} seeds with the kernel and {SIMULATED} simulated ones; 95 % intervals."
     )
     text = f"{summary}\n\n{table(HEADS, lines)}"

@@ -4,8 +4,9 @@
 //! [`Bss::send_down`]), below queues that the kernel's limits keep short. The BSS decides which frames share a PPDU, when it is
 //! sent and what becomes of it. Other frames (management, group addresses) pass at once and take no airtime.
 //!
-//! The kernel fixes one rate, that of the first station. Where a link of the plan has another mode, the medium reports that
-//! mode, as firmware does that chooses rates itself.
+//! If the plan has a rate adaptation, the kernel's takes its place (`rates.rs`). Otherwise the kernel fixes one rate, that of the
+//! first station. Where a link of the plan has another mode, the medium then reports that mode, as firmware does that chooses rates
+//! itself.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,11 +24,14 @@ use crate::Fault;
 use crate::clock::{Clock, wait};
 use crate::hwsim::{self, Frame, Outcome};
 use crate::netlink::{Batch, Message, Socket};
+use crate::rates::Link;
 
 /// Where the traffic says when the measurement begins and ends.
 pub const MARKS: &str = "/run/air";
 /// More than the kernel's limits let wait below mac80211.
 const TX_QUEUE_PACKETS: u32 = 100_000;
+/// A frame that its sender is rid of is delivered, if ever, before so many others enter the BSS.
+const MOST_HELD: u32 = 100_000;
 /// What the access point shows, by name, with the arguments of `iw`.
 const SHOWN: [(&str, [&str; 4]); 3] = [
     ("station", ["dev", "wlan0", "station", "dump"]),
@@ -47,13 +51,16 @@ pub struct Air {
     marks: UnixDatagram,
     clock: Clock,
     batch: Batch,
-    /// The frames in the BSS, by the number of their packet.
+    /// The frames in the BSS, by the number of their packet; also those that their sender is rid of, since the receiver may hold
+    /// them until others arrive.
     frames: BTreeMap<u32, Frame>,
     entered: u32,
     reports: BTreeMap<(Time, u32), Report>,
     reported: u32,
     began: Option<BssSnapshot>,
     counts: Counts,
+    /// By station and direction, if the kernel adapts rates.
+    links: Option<Vec<[Link; 2]>>,
     /// What the access point shows when the measurement begins and when it ends, if that is asked for.
     shown: Option<Vec<Value>>,
 }
@@ -61,7 +68,8 @@ pub struct Air {
 /// What the medium counts beyond the BSS.
 #[derive(Default)]
 struct Counts {
-    /// Frames in the measurement whose rate control asks for another rate than the plan has, by this rate.
+    /// Frames in the measurement whose rate control asks for another rate than the plan has, by this rate; if the kernel adapts
+    /// rates, rates that the link does not have, since the start.
     other_rates: BTreeMap<String, u64>,
     /// Frames that no station of the plan sends or receives.
     foreign: u64,
@@ -84,7 +92,25 @@ fn hardware(plan: &Value) -> Result<BssSpec, Fault> {
         station["tx_queue"] = tx_queue.clone();
         station["hardware"] = json!({ "name": "ideal" });
     }
+    bss["mac"]["rate_adaptation"] = json!({ "name": "fixed" });
     Ok(serde_json::from_value(bss)?)
+}
+
+/// Makes the kernel's rate control that of all links, which are returned by station, each as up and down.
+fn links(bss: &mut Bss, stations: usize) -> Vec<[Link; 2]> {
+    let mut link = |station, direction| {
+        let mut made = None;
+        bss.set_rate_adaptation(station, direction, |start| {
+            let (link, in_bss) = Link::new(start);
+            made = Some(link);
+            in_bss
+        });
+        made.expect("it is built at once")
+    };
+    let stations = (0..stations as u16).map(StationId);
+    stations
+        .map(|station| [Direction::Up, Direction::Down].map(|direction| link(station, direction)))
+        .collect()
 }
 
 impl Air {
@@ -96,7 +122,9 @@ impl Air {
                 "the medium carries A-MPDUs alone: the plan needs mac.edca and 802.11n or later".into()
             );
         }
-        let bss = Bss::new(&spec, seed)?;
+        let mut bss = Bss::new(&spec, seed)?;
+        let is_adapted = plan["bss"]["mac"]["rate_adaptation"]["name"] != "fixed";
+        let links = is_adapted.then(|| links(&mut bss, spec.stations.len()));
         let mut socket = Socket::open()?;
         let family = socket.family(hwsim::FAMILY)?;
         let mut batch = Batch::default();
@@ -119,6 +147,7 @@ impl Air {
             reported: 0,
             began: None,
             counts: Counts::default(),
+            links,
             shown: shows.then(Vec::new),
         })
     }
@@ -173,7 +202,7 @@ impl Air {
     }
 
     fn deliver(&mut self, number: u32, to: Node) {
-        let Some(frame) = self.frames.get(&number) else {
+        let Some(frame) = self.frames.get_mut(&number) else {
             self.counts.late += 1;
             return;
         };
@@ -181,14 +210,21 @@ impl Air {
             Node::Ap => frame.deliver(self.family, 0, Some(frame.airtime), &mut self.batch),
             Node::Station(station) => frame.deliver(self.family, station.index() + 1, None, &mut self.batch),
         }
+        frame.is_delivered = true;
+        if frame.is_reported {
+            self.frames.remove(&number);
+        }
     }
 
     /// Reports the outcomes that are known by now.
     fn report(&mut self, now: Time) {
         while let Some(entry) = self.reports.first_entry().filter(|entry| entry.key().0 <= now) {
             for (number, outcome) in entry.remove() {
-                if let Some(frame) = self.frames.remove(&number) {
-                    frame.report(self.family, &outcome, &mut self.batch);
+                let Some(frame) = self.frames.get_mut(&number) else { continue };
+                frame.report(self.family, &outcome, &mut self.batch);
+                frame.is_reported = true;
+                if frame.is_delivered {
+                    self.frames.remove(&number);
                 }
             }
         }
@@ -225,21 +261,33 @@ impl Air {
         };
         let station = StationId(station as u16);
         let direction = if down { Direction::Down } else { Direction::Up };
-        let mode = self.bss.link_mode(station, direction);
-        if mode != self.bss.link_mode(StationId(0), direction) {
-            frame.set_rate(&mode);
-        } else if self.began.is_some()
-            && let Some(rate) = frame.asks_for_other(&mode)
-        {
-            *self.counts.other_rates.entry(rate).or_default() += 1;
-        }
         self.entered = self.entered.wrapping_add(1);
+        while let Some(oldest) = self.frames.first_entry()
+            && oldest.get().is_reported
+            && self.entered.wrapping_sub(*oldest.key()) > MOST_HELD
+        {
+            oldest.remove();
+        }
         let packet = Packet {
             seq: self.entered,
             payload_bytes: ip_bytes.saturating_sub(28),
             header_bytes: ip_bytes.min(28) as u8,
             ..Packet::datagram(FiveTuple::default(), 0, 0, 0, now)
         };
+        let mode = self.bss.link_mode(station, direction);
+        if let Some(links) = &mut self.links {
+            let link = &mut links[station.index()][direction as usize];
+            for rate in link.enter(self.entered, &frame.asked(), frame.probes()) {
+                *self.counts.other_rates.entry(rate.to_string()).or_default() += 1;
+            }
+        } else if mode != self.bss.link_mode(StationId(0), direction) {
+            frame.set_rate(&mode);
+        } else if self.began.is_some()
+            && let Some(asked) = frame.asked().first()
+            && asked.rate != hwsim::rate_of(&mode)
+        {
+            *self.counts.other_rates.entry(asked.rate.to_string()).or_default() += 1;
+        }
         self.frames.insert(self.entered, frame);
         match down {
             true => self.bss.send_down(station, &packet, now),
@@ -325,7 +373,7 @@ impl Air {
             "foreign": self.counts.foreign,
             "refused": self.counts.refused,
             "late": self.counts.late,
-            "in_bss": self.frames.len(),
+            "in_bss": self.frames.values().filter(|frame| !frame.is_reported).count(),
             "shown": self.shown,
         }})
     }
@@ -335,6 +383,9 @@ impl Air {
 struct Begun {
     /// When its sender knows the outcome.
     known: Time,
+    link: (StationId, Direction),
+    /// Whether the PPDU itself is sent, not an RTS alone.
+    is_sent: bool,
     mpdus: Vec<BegunMpdu>,
 }
 
@@ -353,22 +404,43 @@ impl Begun {
             airtime: mpdu.airtime,
             outcome: mpdu.outcome,
         });
-        Begun { known: ppdu.response.map_or(own_end, |(_, ends)| ends), mpdus: mpdus.collect() }
+        Begun {
+            known: ppdu.response.map_or(own_end, |(_, ends)| ends),
+            link: (
+                ppdu.transmission.station,
+                if ppdu.from == Node::Ap { Direction::Down } else { Direction::Up },
+            ),
+            is_sent: ppdu.ppdu.is_some(),
+            mpdus: mpdus.collect(),
+        }
     }
 }
 
 impl Air {
     /// Charges the frames of a PPDU, and schedules the report of those that leave the BSS with its outcome.
     fn note(&mut self, begun: Begun) {
+        if begun.mpdus.is_empty() {
+            return; // a Block Ack Request
+        }
         let acknowledged = begun.mpdus.iter().filter(|mpdu| mpdu.outcome == MpduOutcome::Delivered).count();
         let mut ampdu =
             Some([begun.mpdus.len(), acknowledged].map(|count| u8::try_from(count).unwrap_or(u8::MAX)));
         let mut report = vec![];
+        let (station, direction) = begun.link;
+        let mut link = self.links.as_mut().map(|links| &mut links[station.index()][direction as usize]);
+        let numbers: Vec<u32> = begun.mpdus.iter().map(|mpdu| mpdu.number).collect();
+        let tried = link.as_mut().map(|link| link.begin(&numbers, begun.is_sent));
         for mpdu in begun.mpdus {
             let Some(frame) = self.frames.get_mut(&mpdu.number) else { continue };
+            if let Some(tried) = &tried {
+                frame.set_tried(tried);
+            }
             frame.airtime += mpdu.airtime;
             frame.tries = frame.tries.saturating_add(1);
             if mpdu.outcome != MpduOutcome::ToRetry {
+                if let Some(link) = &mut link {
+                    link.leave(mpdu.number);
+                }
                 let acknowledged = mpdu.outcome == MpduOutcome::Delivered;
                 let outcome = Outcome { acknowledged, ampdu: ampdu.take(), more: true };
                 report.push((mpdu.number, outcome));

@@ -1,4 +1,6 @@
-//! The messages of `mac80211_hwsim` (`mac80211_hwsim.h`), with what `linux.patch` and `survey.patch` add.
+//! The messages of `mac80211_hwsim` (`mac80211_hwsim.h`), with what `linux.patch`, `survey.patch` and `one-stream.patch` add.
+
+use std::fmt;
 
 use wifair_core::Time;
 use wifair_wlan::{Format, Mode};
@@ -30,7 +32,9 @@ const MORE: u16 = 33;
 const SURVEY: u16 = 34;
 
 const STAT_ACK: u32 = 4;
+const CTL_PROBE: u32 = 8;
 /// Flags of a rate (`enum hwsim_tx_rate_flags`).
+const RC_RTS: u16 = 1 << 0;
 const RC_MCS: u16 = 1 << 3;
 const RC_40_MHZ: u16 = 1 << 5;
 const RC_SHORT_GI: u16 = 1 << 7;
@@ -52,12 +56,18 @@ pub struct Frame {
     bytes: Vec<u8>,
     /// Rates and tries that the rate control asks for.
     rates: [u8; 8],
-    /// Flags of the first rate.
-    rate_flags: u16,
+    /// Flags of each rate.
+    rate_flags: [u16; 4],
+    /// Rates and tries that are reported, with the rates' flags, unless they are the first rate and all tries.
+    tried: Option<([u8; 8], [u8; 12])>,
     /// Airtime of its transmissions so far.
     pub airtime: Time,
     /// Its transmissions so far.
     pub tries: u8,
+    /// Whether its receiver has it.
+    pub is_delivered: bool,
+    /// Whether its sender knows what has become of it.
+    pub is_reported: bool,
 }
 
 /// The two addresses of a radio differ in the first byte. The rest holds its number.
@@ -72,12 +82,44 @@ fn address(radio: usize) -> [u8; 6] {
     [0x42, 0, 0, (radio >> 8) as u8, radio as u8, 0]
 }
 
-/// A mode's rate: its index, and the flag that says of what kind it is.
-fn rate_of(mode: &Mode) -> (u8, u16) {
-    match mode.format {
+/// A rate as mac80211 has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rate {
+    index: u8,
+    /// Those of its flags that say of what kind it is, with width and guard interval.
+    kind: u16,
+}
+
+/// One of the rates that rate control asks for.
+pub struct Asked {
+    /// The rate.
+    pub rate: Rate,
+    /// How often the frame may be sent at it.
+    pub tries: u8,
+    /// Whether an RTS precedes each.
+    pub rts: bool,
+}
+
+/// A mode's rate.
+pub fn rate_of(mode: &Mode) -> Rate {
+    let (index, kind) = match mode.format {
         Format::Ht => (mode.mcs, RC_MCS),
         Format::Vht => ((mode.streams - 1) << 4 | mode.mcs, RC_VHT_MCS),
         _ => (u8::MAX, 0),
+    };
+    let width = match mode.width_mhz {
+        20 => 0,
+        40 => RC_40_MHZ,
+        80 => RC_80_MHZ,
+        _ => RC_160_MHZ,
+    };
+    let short = if mode.guard_interval_ns == 400 { RC_SHORT_GI } else { 0 };
+    Rate { index, kind: kind | width | short }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "index {}, flags {:#x}", self.index, self.kind)
     }
 }
 
@@ -86,7 +128,7 @@ impl Frame {
     pub fn read(attributes: Attributes) -> Option<Frame> {
         let (mut from, mut cookie, mut flags, mut freq, mut bytes, mut rates) =
             (None, None, None, None, None, None);
-        let mut rate_flags = 0;
+        let mut rate_flags = [0; 4];
         for (kind, value) in attributes.iter() {
             match kind {
                 ADDR_TRANSMITTER => from = radio(value),
@@ -95,7 +137,11 @@ impl Frame {
                 TX_INFO => rates = value.try_into().ok(),
                 COOKIE => cookie = value.try_into().ok(),
                 FREQ => freq = value.try_into().ok(),
-                TX_INFO_FLAGS => rate_flags = u16::from_ne_bytes([*value.get(1)?, *value.get(2)?]),
+                TX_INFO_FLAGS => {
+                    for (flags, of_rate) in rate_flags.iter_mut().zip(value.chunks_exact(3)) {
+                        *flags = u16::from_ne_bytes([of_rate[1], of_rate[2]]);
+                    }
+                }
                 _ => {}
             }
         }
@@ -108,8 +154,11 @@ impl Frame {
             bytes,
             rates: rates?,
             rate_flags,
+            tried: None,
             airtime: Time::ZERO,
             tries: 0,
+            is_delivered: false,
+            is_reported: false,
         })
     }
 
@@ -126,23 +175,36 @@ impl Frame {
 
     /// Makes a mode the one that is reported as its first rate. Width and guard interval remain those that were asked for.
     pub fn set_rate(&mut self, mode: &Mode) {
-        self.rates[0] = rate_of(mode).0;
+        self.rates[0] = rate_of(mode).index;
     }
 
-    /// The first rate that the rate control asks for, as index and flags, if it is not this mode.
-    pub fn asks_for_other(&self, mode: &Mode) -> Option<String> {
-        let (index, kind) = rate_of(mode);
-        let width = match mode.width_mhz {
-            20 => 0,
-            40 => RC_40_MHZ,
-            80 => RC_80_MHZ,
-            _ => RC_160_MHZ,
-        };
-        let short = if mode.guard_interval_ns == 400 { RC_SHORT_GI } else { 0 };
+    /// Makes these the rates and tries that are reported.
+    pub fn set_tried(&mut self, tried: &[(Rate, u8)]) {
+        let (mut tries, mut flags) = ([0xff, 0, 0xff, 0, 0xff, 0, 0xff, 0], [0; 12]);
+        for (place, (Rate { index, kind }, count)) in tried.iter().take(4).enumerate() {
+            tries[2 * place..][..2].copy_from_slice(&[*index, *count]);
+            flags[3 * place] = *index;
+            flags[3 * place + 1..][..2].copy_from_slice(&kind.to_ne_bytes());
+        }
+        self.tried = Some((tries, flags));
+    }
+
+    /// Whether rate control probes with the frame.
+    pub fn probes(&self) -> bool {
+        self.flags & CTL_PROBE != 0
+    }
+
+    /// The rates that rate control asks for, in their order.
+    pub fn asked(&self) -> Vec<Asked> {
         let looked_at = RC_MCS | RC_VHT_MCS | RC_40_MHZ | RC_80_MHZ | RC_160_MHZ | RC_SHORT_GI;
-        let asked = (self.rates[0], self.rate_flags & looked_at);
-        (asked != (index, kind | width | short))
-            .then(|| format!("index {}, flags {:#x}", asked.0, self.rate_flags))
+        let all = self.rates.chunks_exact(2).zip(self.rate_flags);
+        all.take_while(|(of_rate, _)| of_rate[0] < 0x80 && of_rate[1] > 0)
+            .map(|(of_rate, flags)| Asked {
+                rate: Rate { index: of_rate[0], kind: flags & looked_at },
+                tries: of_rate[1],
+                rts: flags & RC_RTS != 0,
+            })
+            .collect()
     }
 
     /// Delivers the frame to a radio. `airtime` is charged to the station by an access point.
@@ -161,15 +223,17 @@ impl Frame {
 
     /// Reports to the sender what became of the frame.
     pub fn report(&self, family: u16, outcome: &Outcome, batch: &mut Batch) {
-        let mut tries = [0xff, 0, 0xff, 0, 0xff, 0, 0xff, 0];
-        tries[..2].copy_from_slice(&[self.rates[0], self.tries.max(1)]);
+        let all_tries = [self.rates[0], self.tries.max(1), 0xff, 0, 0xff, 0, 0xff, 0];
         batch.begin(family, TX_INFO_FRAME);
         batch.put(ADDR_TRANSMITTER, &address(self.from));
         let flags = if outcome.acknowledged { self.flags | STAT_ACK } else { self.flags };
         batch.put(FLAGS, &flags.to_ne_bytes());
         batch.put(COOKIE, &self.cookie);
         batch.put(SIGNAL, &SIGNAL_DBM.to_ne_bytes());
-        batch.put(TX_INFO, &tries);
+        batch.put(TX_INFO, &self.tried.map_or(all_tries, |(tries, _)| tries));
+        if let Some((_, flags)) = &self.tried {
+            batch.put(TX_INFO_FLAGS, flags);
+        }
         if self.tries > 0 {
             batch.put(AIRTIME, &us(self.airtime).to_ne_bytes());
         }

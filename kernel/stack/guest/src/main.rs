@@ -11,6 +11,7 @@ mod flows;
 mod hwsim;
 mod many;
 mod netlink;
+mod rates;
 mod traffic;
 
 use std::env;

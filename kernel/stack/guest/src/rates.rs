@@ -1,0 +1,161 @@
+//! The kernel's rate control as the rate adaptation of a link in the BSS.
+//!
+//! The kernel asks for a chain of rates with each frame, and marks those with which it probes a rate. A PPDU is tried down the
+//! chain of its first frame, as in ath9k's chips. A probe is made as the BSS makes samples: the next PPDU of the link has one MPDU,
+//! whichever is the first, and the chain of the marked frame.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use wifair_wlan::{
+    ChainOutcome, ChainSegment, Choice, Feedback, RateAdaptation, RateIndex, RetryChains, Start, TakenChain,
+};
+
+use crate::hwsim::{Asked, Rate, rate_of};
+
+/// Rates of the frames of a link that are in the BSS.
+struct Chains {
+    /// By frame, the first of the link queue first.
+    of_frames: VecDeque<(u32, Vec<ChainSegment>)>,
+    /// The last that was asked for without a probe.
+    last: Vec<ChainSegment>,
+    /// The chain of a probe that is still to be made.
+    probe: Option<Vec<ChainSegment>>,
+    /// What the last PPDU was formed with.
+    taken: Vec<ChainSegment>,
+    /// By segment of it, how often the PPDU was sent.
+    sent: Vec<u32>,
+    /// Its tries so far, those whose RTS was not answered included.
+    tries: u32,
+}
+
+impl Chains {
+    fn of_next(&self) -> &[ChainSegment] {
+        self.of_frames.front().map_or(&self.last, |(_, chain)| chain)
+    }
+
+    /// What the next PPDU uses.
+    fn choice(&self) -> Choice {
+        let link = self.of_next()[0].mode;
+        let next = self.probe.as_ref().map_or(link, |chain| chain[0].mode);
+        Choice { next, samples: self.probe.is_some(), ..link.into() }
+    }
+}
+
+/// The side of the BSS.
+struct InBss(Arc<Mutex<Chains>>);
+
+impl InBss {
+    fn chains(&self) -> MutexGuard<'_, Chains> {
+        self.0.lock().expect("one thread has it")
+    }
+}
+
+impl RateAdaptation for InBss {
+    fn on_attempt(&mut self, _feedback: &mut Feedback) -> Choice {
+        self.chains().choice()
+    }
+
+    fn retry_chains(&mut self) -> Option<&mut dyn RetryChains> {
+        Some(self)
+    }
+}
+
+impl RetryChains for InBss {
+    fn take(&mut self) -> TakenChain {
+        let mut chains = self.chains();
+        let probe = chains.probe.take();
+        let samples = probe.is_some();
+        let segments = probe.unwrap_or_else(|| chains.of_next().to_vec());
+        (chains.taken, chains.sent, chains.tries) = (segments.clone(), vec![0; segments.len()], 0);
+        TakenChain { segments, samples, next: chains.choice() }
+    }
+
+    fn on_end(&mut self, _outcome: &ChainOutcome) -> Choice {
+        self.chains().choice()
+    }
+}
+
+/// One direction of a station's link, at the medium.
+pub struct Link {
+    chains: Arc<Mutex<Chains>>,
+    /// The link's modes by rate.
+    modes: BTreeMap<Rate, RateIndex>,
+    rates: BTreeMap<RateIndex, Rate>,
+}
+
+impl Link {
+    /// A link, and its rate adaptation for the BSS.
+    pub fn new(start: Start) -> (Link, Box<dyn RateAdaptation>) {
+        let chains = Arc::new(Mutex::new(Chains {
+            of_frames: VecDeque::new(),
+            last: vec![ChainSegment { mode: start.first, attempts: 1, rts: false }],
+            probe: None,
+            taken: vec![],
+            sent: vec![],
+            tries: 0,
+        }));
+        let all = start.modes.groups().into_iter().flatten();
+        let rates: BTreeMap<RateIndex, Rate> =
+            all.map(|index| (index, rate_of(&start.modes.on_air(index).mode))).collect();
+        let link = Link {
+            chains: Arc::clone(&chains),
+            modes: rates.iter().map(|(index, rate)| (*rate, *index)).collect(),
+            rates,
+        };
+        (link, Box::new(InBss(chains)))
+    }
+
+    fn chains(&self) -> MutexGuard<'_, Chains> {
+        self.chains.lock().expect("one thread has it")
+    }
+
+    /// A frame enters the BSS. Returns the rates that it asks for and that the link does not have.
+    pub fn enter(&mut self, number: u32, asked: &[Asked], probes: bool) -> Vec<Rate> {
+        let (known, unknown): (Vec<&Asked>, Vec<&Asked>) =
+            asked.iter().partition(|asked| self.modes.contains_key(&asked.rate));
+        let segment = |asked: &&Asked| ChainSegment {
+            mode: self.modes[&asked.rate],
+            attempts: u32::from(asked.tries),
+            rts: asked.rts,
+        };
+        let chain: Vec<ChainSegment> = known.iter().map(segment).collect();
+        let mut chains = self.chains();
+        match chain.is_empty() {
+            true => {}
+            false if probes => chains.probe = Some(chain),
+            false => chains.last = chain,
+        }
+        let chain = chains.last.clone();
+        chains.of_frames.push_back((number, chain));
+        unknown.into_iter().map(|asked| asked.rate).collect()
+    }
+
+    /// A try of a PPDU of these frames begins; `is_sent`: the PPDU itself is sent, not an RTS alone. Returns how often it has
+    /// been sent in which rates.
+    pub fn begin(&mut self, frames: &[u32], is_sent: bool) -> Vec<(Rate, u8)> {
+        let mut chains = self.chains();
+        // What is no longer before the first frame has been acknowledged by the answer to a Block Ack Request.
+        let still = |frame: u32| frames.first().is_none_or(|first| frame.wrapping_sub(*first) < u32::MAX / 2);
+        chains.of_frames.retain(|(frame, _)| still(*frame));
+        let mut before = chains.tries;
+        chains.tries += 1;
+        let segment = chains.taken.iter().position(|segment| {
+            let is_here = before < segment.attempts;
+            before = before.saturating_sub(segment.attempts);
+            is_here
+        });
+        if let Some(segment) = segment.filter(|_| is_sent) {
+            chains.sent[segment] += 1;
+        }
+        let tried = chains.taken.iter().zip(&chains.sent).filter(|(_, sent)| **sent > 0);
+        tried
+            .map(|(segment, sent)| (self.rates[&segment.mode], u8::try_from(*sent).unwrap_or(u8::MAX)))
+            .collect()
+    }
+
+    /// A frame has left the BSS.
+    pub fn leave(&mut self, number: u32) {
+        self.chains().of_frames.retain(|(frame, _)| *frame != number);
+    }
+}
