@@ -11,6 +11,7 @@ from python_schemes import TailDrop
 from wifair import gallery
 from wifair.errors import InputError, ScenarioError
 from wifair.live import COUNTERS, Session
+from wifair.planned import bsss_of
 from wifair.scenario import Scenario
 from wifair.scenario.components import components
 
@@ -28,11 +29,10 @@ def cell(**others: Any) -> Scenario:
     return Scenario(**{**settings, **others})
 
 
-# Without those that a session refuses.
-WATCHED = [name for name in gallery.names() if Scenario.from_toml(name).field is None]
+NAMES = gallery.names()
 
 
-@pytest.mark.parametrize("name", WATCHED)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_session_is_the_run_watched_or_not(name: str) -> None:
     """In pieces, with snapshots, with flows in reserve, and looking at every other piece."""
     scenario = Scenario.from_toml(name).override({"run.warmup_s": 0.0, "run.duration_s": 1.5})
@@ -43,9 +43,119 @@ def test_a_session_is_the_run_watched_or_not(name: str) -> None:
     assert session.fingerprint() == scenario.fingerprint()
 
 
-def test_a_session_of_a_field_is_refused() -> None:
-    with pytest.raises(ScenarioError, match="field: "):
-        Session("hidden")
+def recorded(session: Session, until_s: float) -> tuple[dict[str, Any], list[Any]]:
+    """The last snapshot, and the frames of all, which miss none."""
+    frames = []
+    while session.now_s < until_s:
+        session.advance(session.now_s + 0.02, 0.02)
+        snapshot = session.snapshot()
+        assert snapshot["frames_omitted"] == 0
+        frames += snapshot["frames"]
+    return snapshot, frames
+
+
+@pytest.mark.parametrize("name", ["hidden", "neighbours", "flats"])
+@pytest.mark.parametrize("rts", [None, 500])
+def test_frames_of_a_field_are_those_that_its_counters_have(name: str, rts: int | None) -> None:
+    """Two accounts of the same: what observers see, and what the field counts by BSS."""
+    settings = {"mac.rts_threshold_bytes": rts, "field.energy_detection_dbm": -82, "run.warmup_s": 0.0}
+    channels = {"building.channels": [42]} if name == "flats" else {}
+    session = Session(Scenario.from_toml(name).override({**settings, **channels}))
+    snapshot, frames = recorded(session, 3.0)
+    bsss = [len(stations) for stations in bsss_of(session.scenario.plan()).values()]
+    places = [0, *(bss for bss, count in enumerate(bsss) for _ in range(count)), *range(1, len(bsss))]
+    found: dict[str, list[int]] = {key: [0] * len(bsss) for key in ("same", "hidden", "unanswered", "mpdus", "lost")}
+    for frame in frames:
+        node, kind, outcome, fates = frame[2], frame[3], frame[4], frame[10][3::4]
+        found["same"][places[node]] += outcome == 1
+        found["hidden"][places[node]] += outcome == 4
+        found["unanswered"][places[node]] += outcome == 5
+        assert outcome in (0, 1, 4, 5)
+        assert outcome != 5 or kind == 2
+        assert frame[0] > frame[1] >= 0
+        assert frame[9] >= frame[0]
+        if fates:
+            assert kind == 0
+            assert set(fates) <= ({1, 0} if outcome == 1 else {1, 2} if outcome == 4 else {0, 1, 2})
+            assert (outcome == 0) == (1 in fates)
+            found["mpdus"][places[node]] += len(fates)
+            found["lost"][places[node]] += len(fates) - fates.count(1)
+    counted = snapshot["field"]
+    pairs = {"same": "lost_same_start", "hidden": "lost_hidden", "unanswered": "unanswered_rts"}
+    pairs |= {"mpdus": "mpdus", "lost": "mpdus_lost"}
+    missing = len(snapshot["frames_under_way"])
+    for key, counter in pairs.items():
+        # A frame has ended before its sender knows, and is counted before it is listed.
+        most = missing * (256 if "mpdus" in counter else 1)
+        assert all(0 <= n - k <= most for n, k in zip(counted[counter], found[key], strict=True)), key
+    assert sum(found["hidden"]) > 0 or name == "neighbours"
+    assert sum(found["same"]) > 0
+    assert (sum(found["unanswered"]) > 0) == (name == "flats" and rts is not None)
+
+
+def test_airtime_of_frames_of_a_bss_is_that_in_which_it_is_busy() -> None:
+    """In the middle of three BSSs whose own nodes all sense each other, no two frames of a BSS overlap but those of the same start."""
+    session = Session("neighbours")
+    snapshot, frames = recorded(session, 2.0)
+    t, total = snapshot["time_ns"], 3
+    spans: dict[int, list[tuple[int, int]]] = {0: [], 1: [], 2: []}
+    for frame in [*frames, *snapshot["frames_under_way"]]:
+        bss = frame[2] - 1 if 0 < frame[2] <= total else max(0, frame[2] - total)
+        spans[bss].append((frame[0] - frame[1], 0))
+    assert t == 2_000_000_000
+    for bss, own in enumerate(snapshot["field"]["busy_own_ns"]):
+        assert own <= sum(length for length, _ in spans[bss]) <= own * 1.05 + 1
+
+
+def test_what_is_under_way_is_listed_once_its_sender_knows() -> None:
+    session = Session("neighbours")
+    session.advance(1.0)
+    seen = 0
+    for _ in range(200):
+        session.advance_ns(session.now_ns + 500_000, 500_000)
+        before, now = session.snapshot()["frames_under_way"], session.now_ns
+        assert all(begin > end >= 0 or begin == end == 0 for begin, end, _, _ in before)
+        session.advance_ns(now + 10_000_000, 10_000_000)
+        t = session.now_ns
+        listed = {(t - frame[0], frame[2]) for frame in session.snapshot()["frames"]}
+        assert {(now - begin, node) for begin, _, node, _ in before} <= listed
+        seen += len(before)
+    assert seen > 100
+
+
+def test_another_bss_is_shown_without_losing_frames() -> None:
+    session, frames = Session("neighbours"), []
+    while session.now_s < 1.5:
+        session.advance(session.now_s + 0.02, 0.02)
+        before = session.snapshot()
+        session.show(("mine", "left", "right")[round(session.now_s / 0.02) % 3])
+        frames += before["frames"]
+        assert session.snapshot()["frames_under_way"] == before["frames_under_way"]
+    assert frames == recorded(Session("neighbours"), 1.5)[1]
+
+
+def test_a_session_shows_the_access_point_of_one_bss() -> None:
+    session = Session("neighbours")
+    session.advance(1.5, 0.5)
+    assert (session.shown, session.snapshot()["bss"]) == ("mine", 0)
+    labels = [flow["label"] for flow in session.scenario.plan()["flows"]]
+    session.show("right")
+    session.advance(2.0, 0.5)
+    snapshot = session.snapshot()
+    assert (session.shown, snapshot["bss"]) == ("right", 2)
+    queued = {labels[flow] for flow in snapshot["tx_queues"][0]["packets"][::5]}
+    happened = {labels[event[2]] for event in snapshot["events"]}
+    assert queued <= happened == {"right-download", "right-upload"}
+    session.apply({"bss": "right", "ap": {"scheme": "fq-codel", "limit_packets": 77}})
+    session.advance(2.1)
+    assert session.snapshot()["tx_queues"][0]["limit_packets"] == 77
+    session.show("mine")
+    assert session.snapshot()["tx_queues"][0]["limit_packets"] != 77
+    assert session.fingerprint() == session.past().fingerprint()
+    with pytest.raises(InputError, match="no BSS is called 'rigth'; did you mean right"):
+        session.show("rigth")
+    with pytest.raises(InputError, match="the scenario has one BSS"):
+        Session("hidden").show("ap")
 
 
 def test_steps_are_the_run_too() -> None:
@@ -57,7 +167,7 @@ def test_steps_are_the_run_too() -> None:
     assert session.fingerprint() == session.past().fingerprint()
 
 
-@pytest.mark.parametrize("name", [*WATCHED, "cell"])
+@pytest.mark.parametrize("name", [*NAMES, "cell"])
 def test_what_is_saved_repeats_the_session(name: str) -> None:
     """Every kind of change, at arbitrary nanoseconds."""
     session = Session(cell() if name == "cell" else Scenario.from_toml(name), reserve=4)

@@ -20,7 +20,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from wifair.errors import InputError, ScenarioError
+from wifair.errors import InputError
+from wifair.planned import bsss_of, named
 from wifair.scenario.scenario import Scenario
 
 Table = dict[str, Any]
@@ -69,14 +70,12 @@ class Session:
         from wifair.scheme.python import failed
 
         given = scenario if isinstance(scenario, Scenario) else Scenario.from_toml(scenario)
-        if given.field is not None:
-            allowed = "no such table in a session, which shows frames that all nodes hear"
-            raise ScenarioError("field", "a field cannot be watched live", allowed=allowed)
-        settings = given.settings()
+        settings = given.drawn_settings()
         settings["run"] = {**settings.get("run", {}), "warmup_s": 0.0, "duration_s": LONGEST_S}
         settings["flows"] = [{**flow, "reserve": max(reserve, flow.get("reserve", 0))} for flow in settings["flows"]]
         self._scenario = Scenario.from_settings(settings)
         self._changes = 0
+        self._shown = next(iter(bsss_of(self._scenario.plan())))
         self._failure: Exception | None = None
         try:
             self._live = _native.Live(self._scenario.plan_json, _SEED, self._makers())
@@ -87,6 +86,17 @@ class Session:
     def scenario(self) -> Scenario:
         """The scenario with all changes so far, and without an end time."""
         return self._scenario
+
+    @property
+    def shown(self) -> str:
+        """The name of the BSS whose access point's transmit queues snapshots show: at first the first."""
+        return self._shown
+
+    def show(self, bss: str) -> None:
+        """Shows the transmit queues of the access point of another of several BSSs from now on."""
+        plan = self._scenario.plan()
+        self._shown = named(plan, bss, "bss")
+        self._live.show(list(bsss_of(plan)).index(bss))
 
     @property
     def now_ns(self) -> int:
@@ -113,12 +123,15 @@ class Session:
         self._run(lambda python: self._live.advance(max(0, until_ns), record_from_ns, python))
 
     def step(self) -> bool:
-        """Runs to the end of the next frame exchange, recording frames and events. False if none begins within a second."""
+        """Runs to the end of the next frame exchange, recording frames and events. False if none begins within a second.
+
+        In a field it runs until the next sender knows the outcome of its exchange.
+        """
         stepped: bool = self._run(self._live.step)
         return stepped
 
     def modes(self) -> list[Table]:
-        """By station, what an event can set of its links: `key` (`rate_mbps`, or `mcs` from 802.11n on) and `choices`, the slowest first."""
+        """By station of all BSSs, what an event can set of its links: `key` (`rate_mbps`, or `mcs` from 802.11n on) and `choices`, the slowest first."""
         found: list[Table] = json.loads(self._live.modes())
         return found
 
@@ -131,18 +144,23 @@ class Session:
         """The present state as JSON. Counters are cumulative; past times are in nanoseconds before now.
 
         - `time_ns`
-        - `tx_queues`: one per transmit queue of the AP: `category`, `limit_packets`, `queued_packets`, `gauges` by name, `counters` (for data,
+        - `bss`: number of the BSS that is shown (`show`), 0 for the first
+        - `tx_queues`: one per transmit queue of its AP: `category`, `limit_packets`, `queued_packets`, `gauges` by name, `counters` (for data,
           ACKs and others, each as `COUNTERS` says), `sojourn_count` and `sojourn_sum_ns` (of the packets dequeued), `packets`
           (from head to tail; for each, one after the other: index of its flow, class (0 data, 1 ACK, 2 other), IP bytes, age, 1
           if it is marked CE)
         - `flows`: by flow, in the order of the plan
-        - `stations`: by station, in the order of the plan
-        - `air`: exchanges, collisions, time of collisions, of beacons and time idle
-        - `frames`: on the air, each begin, end, transmitter (0 the AP, else 1 + index of the station), kind (0 data, 1 MAC ACK, 2
-          RTS, 3 CTS, 4 beacon), outcome (0 received, 1 collided, 2 data lost, 3 ACK lost), flow, class, attempt, rate in Mbit/s, since when
-          its sender has waited for access, the packets of a PPDU under a Block Ack agreement (for each, one after the other: flow,
-          class, IP bytes, 1 if its MPDU is decoded; those of the newest PPDUs, where there are many)
+        - `stations`: by station, in the order of the plan, those of the first BSS first
+        - `air`: of the BSS that is shown, exchanges, collisions, time of collisions, of beacons and time idle
+        - `field`: if the nodes do not all hear each other, counters by BSS, as in the table `bsss` of results; else empty lists
+        - `frames`: on the air, each begin, end, transmitter (0 the AP of the first BSS, 1 + index of the station, then the APs of the other
+          BSSs), kind (0 data, 1 MAC ACK, 2 RTS, 3 CTS, 4 beacon), outcome (0 received, 1 collided, 2 data lost, 3 ACK lost; in a
+          field 1 lost to a frame of the same start, 4 lost to hidden ones, 5 an RTS that is received and not answered), flow, class, attempt, rate
+          in Mbit/s, since when its sender has waited for access, the packets of a PPDU under a Block Ack agreement (for each, one
+          after the other: flow, class, IP bytes, and 1 if its MPDU is decoded, else 0, or 2 if it is lost to hidden frames; those of the
+          newest PPDUs, where there are many). In a field a frame is listed once its sender knows the outcome of its exchange
         - `frames_omitted`: those that were dropped because there were too many
+        - `frames_under_way`: in a field, those that are not listed yet: begin, end or now, transmitter, kind
         - `events`: at the AP's transmit queues, each time, what (0 enqueue, 1 dequeue, 2 tail drop, 3 refused by the scheme, 4 evicted, 5
           filtered, 6 evicted by the scheme as a signal, 7 marked, 8 lost at the retry limit), flow, class, since when it had been
           queued, packets queued then

@@ -67,6 +67,11 @@ impl Live {
         })
     }
 
+    /// Shows the transmit queues of the access point of the BSS of this number from now on; false if there is none.
+    fn show(&self, bss: usize) -> PyResult<bool> {
+        Ok(self.network()?.show(bss))
+    }
+
     /// Runs until the next exchange has ended; false if none began within a simulated second.
     fn step(&self, py: Python<'_>, calls_python: bool) -> PyResult<bool> {
         self.run(py, calls_python, LiveNetwork::step)

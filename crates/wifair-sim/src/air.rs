@@ -4,7 +4,8 @@
 use wifair_core::{FiveTuple, Packet, Rate, SpecError, StationId, Time};
 use wifair_queue::{Direction, Ledger, SchemeSpec};
 use wifair_wlan::{
-    Bss, BssSnapshot, Delivery, FieldUsage, LinkRateChange, Node, Obss, ObssSpec, Output, StationChange,
+    Bss, BssSnapshot, Delivery, FieldUsage, LinkRateChange, Mode, Modes, Node, Obss, ObssSpec, Output,
+    StationChange,
 };
 
 /// See the module documentation. BSSs have numbers: the first is 0, then come its neighbours in the order of the plan.
@@ -83,14 +84,6 @@ impl Air {
         }
     }
 
-    /// The first BSS, to change what it records; `None` if there are several.
-    pub(crate) fn only_bss_mut(&mut self) -> Option<&mut Bss> {
-        match self {
-            Air::One(bss) => Some(bss),
-            Air::Several(_) => None,
-        }
-    }
-
     /// The BSSs, as [`Air::bss`].
     pub(crate) fn bsss(&self) -> impl Iterator<Item = &Bss> {
         (0..self.count()).map(|bss| self.bss(bss))
@@ -151,6 +144,18 @@ impl Air {
     pub(crate) fn link_rate(&self, station: StationId, direction: Direction) -> Rate {
         let (bss, station) = self.place(station);
         self.bss(bss).link_rate(station, direction)
+    }
+
+    /// As [`Bss::link_mode`].
+    pub(crate) fn link_mode(&self, station: StationId, direction: Direction) -> Mode {
+        let (bss, station) = self.place(station);
+        self.bss(bss).link_mode(station, direction)
+    }
+
+    /// As [`Bss::modes`].
+    pub(crate) fn modes(&self, station: StationId) -> &Modes {
+        let (bss, station) = self.place(station);
+        self.bss(bss).modes(station)
     }
 
     /// As [`Bss::check_change`].
@@ -235,7 +240,7 @@ impl Air {
     }
 
     /// Gives a BSS its turn.
-    fn turn<T>(&mut self, bss: usize, act: impl FnOnce(&mut Bss) -> T) -> T {
+    pub(crate) fn turn<T>(&mut self, bss: usize, act: impl FnOnce(&mut Bss) -> T) -> T {
         match self {
             Air::One(one) => act(one),
             Air::Several(several) => act(&mut several.obss.turn(bss)),

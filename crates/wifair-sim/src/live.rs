@@ -2,28 +2,28 @@
 //!
 //! It is the same network as that of a run: an observer only reads, and a change is an event of the plan at its nanosecond. A
 //! run of the plan with these events has the same trajectory.
+//!
+//! `watch` records what is shown, as `frames`; `field` knows which frames of a field can be shown.
+
+mod field;
+mod frames;
+mod watch;
 
 use serde_json::{Value, json};
-use wifair_core::{Ac, Class, Ecn, Packet, SpecError, StationId, Time};
-use wifair_queue::{
-    Direction, Eviction, Journal, JournalEntry, Ledger, Outcome, Refusal, TransmittedMpdu, TxQueue,
-    TxQueueEvent,
-};
+use wifair_core::{Ac, Class, Ecn, SpecError, StationId, Time};
+use wifair_queue::{Direction, Eviction, JournalEntry, Ledger, Outcome, Refusal, TxQueue, TxQueueEvent};
 use wifair_tcp::SenderPhase;
-use wifair_wlan::{Bss, Decoded, FrameKind, Modes, Node, SentPpdu, TransmissionOutcome, Usage};
+use wifair_wlan::{BssSnapshot, FieldUsage, Modes, StationUsage};
 
+use self::field::FieldFrames;
+use self::frames::Frame;
+use self::watch::{MAX_WAITING, Watch};
 use crate::address;
 use crate::connection::Connection;
-use crate::fingerprint::Fingerprint;
 use crate::flow::Flow;
 use crate::network::Network;
 use crate::plan::Plan;
-use crate::tap::Tap;
-use crate::wire::WireId;
 
-/// Maximum number of frames, and of events at transmit queues, waiting for a snapshot; beyond that the oldest are discarded and
-/// counted.
-const MAX_WAITING: usize = 4096;
 /// Maximum number of packets of PPDUs in a snapshot, of the newest ones.
 const MAX_MPDUS: usize = 8192;
 /// Maximum number of packets of a transmit queue in a snapshot, from the head.
@@ -32,34 +32,6 @@ const MAX_LISTED: usize = 4096;
 const AT_ONCE: Time = Time::from_ms(100);
 /// How far [`LiveNetwork::step`] searches for an exchange.
 const STEP_WITHIN: Time = Time::from_s(1);
-
-/// A frame on the air, or the wait for access before it.
-#[derive(Clone, Debug)]
-struct Frame {
-    begins: Time,
-    ends: Time,
-    /// 0 for the AP, else the station's id plus 1.
-    node: u32,
-    kind: u8,
-    outcome: u8,
-    flow: u32,
-    class: Class,
-    attempt: u32,
-    rate_mbps: f64,
-    /// When its sender began to wait for access; for the first frame of a transmission only.
-    waits_from: Option<Time>,
-    /// Packets of a PPDU with a Block Ack agreement.
-    mpdus: Vec<LiveMpdu>,
-}
-
-/// A packet on the air in an MPDU.
-#[derive(Clone, Copy, Debug)]
-struct LiveMpdu {
-    flow: u32,
-    class: Class,
-    bytes: u32,
-    decoded: bool,
-}
 
 /// An event at a transmit queue of the AP.
 #[derive(Clone, Copy, Debug)]
@@ -72,165 +44,12 @@ struct Happened {
     queued: u32,
 }
 
-/// Records events at the AP's transmit queues and frames while asked to, and hashes the trajectory all the time.
-struct Watch {
-    fingerprint: Fingerprint,
-    recording: bool,
-    journal: Journal,
-    /// By slot: its flow.
-    flow_of: Vec<u32>,
-    frames: Vec<Frame>,
-    omitted_frames: u64,
-    begun: u64,
-    /// End of the exchange that began last.
-    ends: Time,
-}
-
-impl Watch {
-    fn note(&mut self, frame: Frame) {
-        if self.frames.len() >= 2 * MAX_WAITING {
-            self.frames.drain(..MAX_WAITING);
-            self.omitted_frames += MAX_WAITING as u64;
-        }
-        self.frames.push(frame);
-    }
-
-    /// Records the PPDU of a link with a Block Ack agreement and its response, or only the RTS if that collides.
-    fn note_transmission(&mut self, what: &SentPpdu, idle_since: Time) {
-        let mpdus: Vec<LiveMpdu> = what
-            .transmission
-            .mpdus
-            .iter()
-            .zip(&what.decoded)
-            .map(|(mpdu, decoded)| self.mpdu(mpdu, *decoded))
-            .collect();
-        // A Block Ack Request carries no packet: it is shown as a control frame.
-        let first = mpdus.first().copied();
-        let outcome = match what.outcome {
-            TransmissionOutcome::Acknowledged => 0,
-            TransmissionOutcome::Collided => 1,
-            TransmissionOutcome::DataLost => 2,
-            TransmissionOutcome::AckLost => 3,
-        };
-        let lost_answer = outcome == 3;
-        let frame = Frame {
-            begins: what.begins,
-            ends: what.begins + what.transmission.airtime,
-            node: number(what.from),
-            kind: 2,
-            outcome: if lost_answer { 0 } else { outcome },
-            flow: first.map_or(0, |mpdu| mpdu.flow),
-            class: first.map_or(Class::Other, |mpdu| mpdu.class),
-            attempt: what.transmission.mpdus.first().map_or(1, |mpdu| mpdu.attempts),
-            rate_mbps: what.transmission.rate.as_mbps(),
-            waits_from: Some(idle_since).filter(|from| *from < what.begins),
-            mpdus: vec![],
-        };
-        let Some((begins, ends)) = what.ppdu else { return self.note(frame) };
-        if begins > what.begins {
-            self.note(Frame { ends: begins, outcome: 0, ..frame.clone() });
-        }
-        let waits_from = frame.waits_from.filter(|_| begins == what.begins);
-        let kind = if first.is_some() { 0 } else { 2 };
-        self.note(Frame { begins, ends, kind, waits_from, mpdus, ..frame.clone() });
-        if let Some((begins, ends)) = what.response {
-            let outcome = if lost_answer { 3 } else { 0 };
-            let node = number(what.to);
-            self.note(Frame { begins, ends, node, kind: 1, outcome, waits_from: None, ..frame });
-        }
-    }
-
-    fn mpdu(&self, sent: &TransmittedMpdu, decoded: bool) -> LiveMpdu {
-        LiveMpdu {
-            flow: self.flow_of[address::slot_of(&sent.packet.tuple)],
-            class: sent.packet.class(),
-            bytes: sent.packet.ip_bytes(),
-            decoded,
-        }
-    }
-}
-
-fn number(node: Node) -> u32 {
-    match node {
-        Node::Ap => 0,
-        Node::Station(id) => u32::from(id.0) + 1,
-    }
-}
-
-impl Tap for Watch {
-    fn is_watching(&self) -> bool {
-        self.recording
-    }
-
-    fn crossed_air(&mut self, now: Time, packet: &Packet, to: Node) {
-        self.fingerprint.crossed_air(now, packet, to);
-    }
-
-    fn exchange(&mut self, _number: usize, bss: &Bss) {
-        let idle_since = self.ends;
-        self.begun += 1;
-        if let Some(beacon) = bss.beacon() {
-            self.ends = self.ends.max(beacon.ends);
-            self.note(Frame {
-                begins: beacon.begins,
-                ends: beacon.ends,
-                node: number(Node::Ap),
-                kind: 4,
-                outcome: u8::from(beacon.collides),
-                flow: 0,
-                class: Class::Other,
-                attempt: 1,
-                rate_mbps: beacon.mode.rate.as_mbps(),
-                waits_from: None,
-                mpdus: vec![],
-            });
-        }
-        for ppdu in bss.transmissions() {
-            self.ends = self.ends.max(ppdu.begins + ppdu.transmission.airtime);
-        }
-        let mut frames = vec![];
-        bss.frames(|frame| {
-            let Some(what) = frame.part_of.filter(|ppdu| !ppdu.has_agreement) else { return }; // below, as a PPDU
-            let mpdu = &what.transmission.mpdus[0];
-            let outcome = match (frame.decoded, what.outcome) {
-                (Decoded::ByNobody, _) => 1,
-                (_, TransmissionOutcome::DataLost) if frame.kind == FrameKind::Data => 2,
-                (_, TransmissionOutcome::AckLost) if frame.kind == FrameKind::Ack => 3,
-                _ => 0,
-            };
-            let first = !frames.iter().any(|(_, sender)| *sender == what.sender);
-            let waits_from = first.then(|| bss.in_service_since(what.sender).max(idle_since));
-            let noted = Frame {
-                begins: frame.begins,
-                ends: frame.ends,
-                node: number(frame.from),
-                kind: match frame.kind {
-                    FrameKind::Data | FrameKind::Beacon => 0,
-                    FrameKind::Ack | FrameKind::BlockAck => 1,
-                    FrameKind::Rts | FrameKind::BlockAckRequest => 2,
-                    FrameKind::Cts => 3,
-                },
-                outcome,
-                flow: self.flow_of[address::slot_of(&mpdu.packet.tuple)],
-                class: mpdu.packet.class(),
-                attempt: mpdu.attempts,
-                rate_mbps: frame.mode.rate.as_mbps(),
-                waits_from: waits_from.filter(|from| *from < frame.begins),
-                mpdus: vec![],
-            };
-            frames.push((noted, what.sender));
-        });
-        frames.into_iter().for_each(|(frame, _)| self.note(frame));
-        for ppdu in bss.transmissions().filter(|ppdu| ppdu.has_agreement) {
-            self.note_transmission(&ppdu, idle_since);
-        }
-    }
-}
-
 /// A replication that runs in pieces and can be inspected and changed.
 pub struct LiveNetwork {
     network: Network<Watch>,
     plan: Plan,
+    /// Number of the BSS whose access point's transmit queues are shown.
+    shown: usize,
     /// Events at the AP's transmit queues since the last snapshot, limited to the newest.
     happened: Vec<Happened>,
 }
@@ -241,26 +60,14 @@ impl LiveNetwork {
     /// # Errors
     /// Fails if the plan cannot be run.
     pub fn new(plan: Plan, seed: u64) -> Result<LiveNetwork, SpecError> {
-        if plan.bss.field.is_some() {
-            let allowed = "no such table in a live session, whose strip shows frames that all nodes hear";
-            return Err(SpecError::new("bss.field", "this table", allowed));
-        }
-        let watch = Watch {
-            fingerprint: Fingerprint::new(),
-            recording: false,
-            journal: Journal::new(),
-            flow_of: vec![],
-            frames: vec![],
-            omitted_frames: 0,
-            begun: 0,
-            ends: Time::ZERO,
-        };
+        let stations = plan.bsss().map(|bss| bss.stations.len());
+        let watch = Watch::new(stations, plan.bss.field.is_some());
         let mut network = Network::tapped(&plan, seed, watch)?;
         network.expect_changes(&plan);
         let slots = network.flows().iter().map(Flow::slots);
         let flow_of = (0..).zip(slots).flat_map(|(flow, slots)| slots.map(move |_| flow)).collect();
         network.tap_mut().flow_of = flow_of;
-        Ok(LiveNetwork { network, plan, happened: vec![] })
+        Ok(LiveNetwork { network, plan, shown: 0, happened: vec![] })
     }
 
     /// The current simulated time: everything before it has happened, nothing at this instant.
@@ -281,7 +88,8 @@ impl LiveNetwork {
         }
     }
 
-    /// Runs until the next exchange to begin has ended. False if none begins within a simulated second, which has then passed.
+    /// Runs until the next exchange to begin has ended or, in a field, until the next sender knows the outcome of its exchange.
+    /// False if there is none within a simulated second, which has then passed.
     pub fn step(&mut self) -> bool {
         self.set_recording(true);
         let limit = self.now() + STEP_WITHIN;
@@ -299,25 +107,42 @@ impl LiveNetwork {
         true
     }
 
+    /// Shows the transmit queues of the access point of the BSS of this number from now on; whether there is such a BSS.
+    pub fn show(&mut self, bss: usize) -> bool {
+        if bss >= self.network.air().count() {
+            return false;
+        }
+        if bss != self.shown {
+            let watch = self.network.tap();
+            let (recording, journal) = (watch.recording, watch.journal.clone());
+            let frames = watch.field.as_ref().map(FieldFrames::journal).cloned().filter(|_| recording);
+            self.network.turn(self.shown, |bss| bss.keep_live_journals(None, frames.as_ref()));
+            self.take_events();
+            self.happened.clear();
+            self.shown = bss;
+            let journal = Some(&journal).filter(|_| recording);
+            self.network.turn(bss, |bss| bss.keep_live_journals(journal, frames.as_ref()));
+        }
+        true
+    }
+
     fn set_recording(&mut self, recording: bool) {
         if self.network.tap().recording == recording {
             return;
         }
-        self.network.tap_mut().recording = recording;
-        let journal = self.network.tap().journal.clone();
         let now = self.now();
-        match recording {
-            true => {
-                // The end of the present exchange was not recorded.
-                self.network.tap_mut().ends = now;
-                self.bss_mut().keep_ap_journal(&journal);
-            }
-            false => self.bss_mut().stop_ap_journal(),
+        let watch = self.network.tap_mut();
+        watch.recording = recording;
+        let journal = watch.journal.clone();
+        let frames = watch.field.as_mut().map(FieldFrames::begin).cloned();
+        if recording {
+            // The end of the present exchange was not recorded.
+            watch.ends = now;
         }
-    }
-
-    fn bss_mut(&mut self) -> &mut Bss {
-        self.network.only_bss_mut().expect("a plan with a field is refused")
+        self.network.turn(self.shown, |bss| match recording {
+            true => bss.keep_live_journals(Some(&journal), frames.as_ref()),
+            false => bss.keep_live_journals(None, None),
+        });
     }
 
     /// Adds the events of `plan` beyond those of this network's plan; they must not be in the past. In all else the plans are
@@ -336,8 +161,6 @@ impl LiveNetwork {
 
     /// What can be set of each station's links: the key, and its values with the station's PHY and streams.
     pub fn modes(&self) -> Value {
-        let bss = self.network.bss();
-        let stations = (0..self.plan.bss.stations.len()).map(|id| bss.modes(StationId(id as u16)));
         let of = |modes: &Modes| {
             let mcs = || modes.iter().map(|on_air| on_air.mode.mcs).collect::<Vec<_>>();
             let mbps = || modes.rates().map(|rate| rate.as_mbps()).collect::<Vec<_>>();
@@ -346,7 +169,12 @@ impl LiveNetwork {
                 false => json!({ "key": "rate_mbps", "choices": mbps() }),
             }
         };
-        stations.map(of).collect()
+        self.station_ids().map(|station| self.network.air().modes(station)).map(of).collect()
+    }
+
+    /// The stations of all BSSs.
+    fn station_ids(&self) -> impl Iterator<Item = StationId> {
+        (0..self.plan.stations().count()).map(|id| StationId(id as u16))
     }
 
     /// The current state as JSON; see `wifair.live` for its form. Frames and events at transmit queues are returned once.
@@ -354,7 +182,32 @@ impl LiveNetwork {
         let now = self.now();
         self.take_events();
         let happened = std::mem::take(&mut self.happened);
+        let (frames, omitted) = self.take_frames();
         let watch = self.network.tap_mut();
+        let under_way =
+            watch.field.as_mut().map_or_else(Vec::new, |field| field.under_way(&watch.nodes, now));
+        let snapshots: Vec<BssSnapshot> = self.network.snapshots().collect();
+        let tx_queues = self.network.air().bss(self.shown).ap_tx_queues();
+        let tx_queues = tx_queues.map(|(category, tx_queue)| self.tx_queue(category, tx_queue, now));
+        json!({
+            "time_ns": now.as_ns(),
+            "bss": self.shown,
+            "tx_queues": tx_queues.collect::<Vec<_>>(),
+            "flows": self.flows(),
+            "stations": self.stations(&snapshots),
+            "air": self.air(&snapshots[self.shown]),
+            "field": self.field(now),
+            "frames": frames.iter().map(|frame| frame.row(now)).collect::<Vec<_>>(),
+            "frames_omitted": omitted,
+            "frames_under_way": under_way,
+            "events": happened.iter().map(|event| event.row(now)).collect::<Vec<_>>(),
+        })
+    }
+
+    /// The frames since the last call, and how many of them have been dropped.
+    fn take_frames(&mut self) -> (Vec<Frame>, u64) {
+        let watch = self.network.tap_mut();
+        watch.note_field();
         let surplus = watch.frames.len().saturating_sub(MAX_WAITING);
         let omitted = std::mem::take(&mut watch.omitted_frames) + surplus as u64;
         let mut frames: Vec<Frame> = watch.frames.drain(..).skip(surplus).collect();
@@ -365,44 +218,64 @@ impl LiveNetwork {
                 frame.mpdus.clear();
             }
         }
-        let air = self.network.bss().snapshot(now);
-        let bss = self.network.bss();
-        let stations = |of: fn(&Usage) -> u64, up: bool| -> Vec<u64> {
-            air.stations.iter().map(|station| of(if up { &station.up } else { &station.down })).collect()
+        (frames, omitted)
+    }
+
+    /// By station of all BSSs.
+    fn stations(&self, snapshots: &[BssSnapshot]) -> Value {
+        let of = |value: fn(&StationUsage) -> u64| -> Vec<u64> {
+            snapshots.iter().flat_map(|snapshot| &snapshot.stations).map(value).collect()
         };
-        let ids = || (0..air.stations.len()).map(|id| StationId(id as u16));
-        let rates =
-            |direction| -> Vec<f64> { ids().map(|id| bss.link_rate(id, direction).as_mbps()).collect() };
+        let air = self.network.air();
+        let rates = |direction| -> Vec<f64> {
+            self.station_ids().map(|id| air.link_rate(id, direction).as_mbps()).collect()
+        };
         let mcs = |direction| -> Vec<Option<u8>> {
-            let of = |id| bss.modes(id).have_mcs().then(|| bss.link_mode(id, direction).mcs);
-            ids().map(of).collect()
+            let of = |id| air.modes(id).have_mcs().then(|| air.link_mode(id, direction).mcs);
+            self.station_ids().map(of).collect()
         };
         json!({
-            "time_ns": now.as_ns(),
-            "tx_queues": bss.ap_tx_queues().map(|(category, tx_queue)| self.tx_queue(category, tx_queue, now)).collect::<Vec<_>>(),
-            "flows": self.flows(),
-            "stations": {
-                "airtime_up_ns": stations(|usage| usage.airtime.as_ns(), true),
-                "airtime_down_ns": stations(|usage| usage.airtime.as_ns(), false),
-                "attempts_up": stations(|usage| usage.attempts, true),
-                "attempts_down": stations(|usage| usage.attempts, false),
-                "rate_up_mbps": rates(Direction::Up),
-                "rate_down_mbps": rates(Direction::Down),
-                "mcs_up": mcs(Direction::Up),
-                "mcs_down": mcs(Direction::Down),
-            },
-            "air": {
-                "exchanges": air.exchanges,
-                "collisions": air.collisions,
-                "collision_ns": air.collision_airtime.as_ns(),
-                "beacon_ns": air.beacons.airtime.as_ns(),
-                "idle_ns": air.idle.as_ns(),
-                "wire_losses": self.network.wire().counters(WireId::FIRST, self.network.now()).losses,
-                "wire_packets": self.network.wire().in_flight(),
-            },
-            "frames": frames.iter().map(|frame| frame.row(now)).collect::<Vec<_>>(),
-            "frames_omitted": omitted,
-            "events": happened.iter().map(|event| event.row(now)).collect::<Vec<_>>(),
+            "airtime_up_ns": of(|station| station.up.airtime.as_ns()),
+            "airtime_down_ns": of(|station| station.down.airtime.as_ns()),
+            "attempts_up": of(|station| station.up.attempts),
+            "attempts_down": of(|station| station.down.attempts),
+            "rate_up_mbps": rates(Direction::Up),
+            "rate_down_mbps": rates(Direction::Down),
+            "mcs_up": mcs(Direction::Up),
+            "mcs_down": mcs(Direction::Down),
+        })
+    }
+
+    /// The air and the wire of the BSS that is shown.
+    fn air(&self, air: &BssSnapshot) -> Value {
+        let wire = self.network.wire_of(self.shown);
+        json!({
+            "exchanges": air.exchanges,
+            "collisions": air.collisions,
+            "collision_ns": air.collision_airtime.as_ns(),
+            "beacon_ns": air.beacons.airtime.as_ns(),
+            "idle_ns": air.idle.as_ns(),
+            "wire_losses": self.network.wire().counters(wire, self.network.now()).losses,
+            "wire_packets": self.network.wire().in_flight(),
+        })
+    }
+
+    /// How the frames of each BSS of a field fare; none if all nodes hear each other.
+    fn field(&self, now: Time) -> Value {
+        let air = self.network.air();
+        let usages = (0..air.count())
+            .filter_map(|bss| air.field_usage(bss, now).or_else(|| air.bss(bss).field_usage(now)));
+        let usages: Vec<FieldUsage> = usages.collect();
+        let each = |of: fn(&FieldUsage) -> u64| usages.iter().map(of).collect::<Vec<_>>();
+        json!({
+            "busy_own_ns": each(|usage| usage.busy_own.as_ns()),
+            "busy_others_ns": each(|usage| usage.busy_others.as_ns()),
+            "lost_same_start": each(|usage| usage.lost_same_start),
+            "lost_hidden": each(|usage| usage.lost_hidden),
+            "lost_to_others": each(|usage| usage.lost_to_others),
+            "unanswered_rts": each(|usage| usage.unanswered),
+            "mpdus": each(|usage| usage.mpdus),
+            "mpdus_lost": each(|usage| usage.mpdus_lost),
         })
     }
 
@@ -486,28 +359,6 @@ impl LiveNetwork {
                 _ => 5,
             })),
         })
-    }
-}
-
-impl Frame {
-    /// Times are before `now`, in nanoseconds.
-    fn row(&self, now: Time) -> Value {
-        let before = |at: Time| now.as_ns() as i64 - at.as_ns() as i64;
-        let of = |mpdu: &LiveMpdu| [mpdu.flow, mpdu.class as u32, mpdu.bytes, u32::from(mpdu.decoded)];
-        let mpdus: Vec<u32> = self.mpdus.iter().flat_map(of).collect();
-        json!([
-            before(self.begins),
-            before(self.ends),
-            self.node,
-            self.kind,
-            self.outcome,
-            self.flow,
-            self.class as u8,
-            self.attempt,
-            self.rate_mbps,
-            before(self.waits_from.unwrap_or(self.begins)),
-            mpdus,
-        ])
     }
 }
 

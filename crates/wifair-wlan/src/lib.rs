@@ -50,7 +50,9 @@ pub use contention::{ArrivalWithinIfs, BackoffRange};
 pub use deadlines::LinkRateChange;
 pub use edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, ParameterSet, ShareTxQueue};
 pub use edca_controller::EdcaControllerSpec;
-pub use field::{EifsAfter, FieldSpec, FloorsSpec, PairGain, WallSpec};
+pub use field::{
+    EifsAfter, FieldJournal, FieldJournalEntry, FieldReception, FieldSpec, FloorsSpec, PairGain, WallSpec,
+};
 pub use mac::MacSpec;
 pub use neighbours::{NeighbourSpec, ObssSpec};
 pub use node::Node;

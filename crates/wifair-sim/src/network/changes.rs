@@ -27,9 +27,9 @@ impl<T: Tap> Network<T> {
         self.fabric.expect(self.agenda.next());
     }
 
-    /// The BSS, if it is the only one, to change what it records.
-    pub(crate) fn only_bss_mut(&mut self) -> Option<&mut Bss> {
-        self.fabric.air.only_bss_mut()
+    /// Gives a BSS its turn, to change what it records.
+    pub(crate) fn turn(&mut self, bss: usize, act: impl FnOnce(&mut Bss)) {
+        self.fabric.air.turn(bss, act);
     }
 
     /// Lower bound of the time of the next event.

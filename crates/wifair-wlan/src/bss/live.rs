@@ -1,12 +1,15 @@
-//! Support for a live view: another scheme at the AP, the journal of the AP's transmit queues only, and how long senders have
-//! waited.
+//! Support for a live view: another scheme at the AP, the journals of the AP's transmit queues only and of the frames of a
+//! field, and how long senders have waited.
 
 use wifair_core::Time;
 use wifair_queue::{Journal, SchemeSpec};
 
 use super::Bss;
+use crate::field::FieldJournal;
+use crate::field::share::FieldShare;
 use crate::meter::Meter;
 use crate::node::{EdcafId, Node};
+use crate::records::FieldUsage;
 
 impl Bss {
     /// Sets `scheme` at each transmit queue of the AP, except those of categories with a separate scheme, at `now`, which is
@@ -27,17 +30,23 @@ impl Bss {
         }
     }
 
-    /// Makes the AP's transmit queues write in `journal` from now on, each under its number.
-    pub fn keep_ap_journal(&mut self, journal: &Journal) {
-        self.exchanges.nodes.keep_ap_journal(Some(journal));
+    /// Makes the AP's transmit queues write in the journal `ap` from now on, each under its number, and the field that the BSS
+    /// is in, if it is in one, the frames of all its BSSs in the journal `field`; `None` for no journal.
+    pub fn keep_live_journals(&mut self, ap: Option<&Journal>, field: Option<&FieldJournal>) {
+        self.exchanges.nodes.keep_ap_journal(ap);
+        if let Some(share) = self.exchanges.field.as_deref_mut() {
+            share.keep_journal(field);
+        }
     }
 
-    /// Makes the AP's transmit queues write in no journal.
-    pub fn stop_ap_journal(&mut self) {
-        self.exchanges.nodes.keep_ap_journal(None);
+    /// How the frames of a BSS that is alone in its field fare; `None` if it is in no field.
+    pub fn field_usage(&self, now: Time) -> Option<FieldUsage> {
+        let share = self.exchanges.field.as_deref().filter(|share| share.is_alone());
+        share.map(FieldShare::field).map(|field| field.usage(0, now))
     }
 
-    /// When the packet of an attempt's sender came into service.
+    /// When the packet of an attempt's sender came into service; of a link queue, when it did, or when the outcome of its last
+    /// PPDU became known.
     pub fn in_service_since(&self, sender: u32) -> Time {
         self.exchanges.nodes.edcaf(EdcafId::at(sender as usize)).taken_at()
     }

@@ -3,6 +3,7 @@
 use wifair_core::Time;
 
 use super::frame::{ExchangeStep, FieldFrame};
+use super::journal::FieldReception;
 use super::node::FieldNode;
 use super::occupancy::Occupied;
 use super::{Field, FieldEvent};
@@ -23,9 +24,14 @@ impl Field {
                 self.miss(frame.to, &frame, now);
             }
             let is_decoded = is_decoded == Some(true);
+            let is_unanswered = is_decoded && !is_answered && frame.kind == ExchangeStep::Rts;
             self.count_reception(&frame, is_decoded);
-            if is_decoded && !is_answered {
+            if is_unanswered {
                 self.count_unanswered(&frame);
+            }
+            if let Some(journal) = &self.journal {
+                let has_same_start = frame.disturbed.same_start;
+                journal.note(&frame, Some(FieldReception { is_decoded, is_unanswered, has_same_start }));
             }
             if !is_answered {
                 self.end_exchange(frame.sender(), frame.began, now, events);

@@ -2,7 +2,7 @@
 
 use wifair_core::Time;
 
-use super::frame::{Disturbance, ExchangeStep, FieldFrame, FrameId};
+use super::frame::{Disturbance, FieldFrame, FrameId};
 use super::{Field, FieldNode};
 use crate::records::FieldUsage;
 
@@ -87,8 +87,6 @@ impl Field {
 
     /// Counts an RTS that `node` has decoded and does not answer.
     pub(super) fn count_unanswered(&mut self, frame: &FieldFrame) {
-        if frame.kind == ExchangeStep::Rts {
-            self.meters[self.bss_of[frame.from]].usage.unanswered += 1;
-        }
+        self.meters[self.bss_of[frame.from]].usage.unanswered += 1;
     }
 }

@@ -9,6 +9,7 @@ mod access;
 mod ends;
 mod frame;
 mod interference;
+mod journal;
 mod links;
 pub(crate) mod medium;
 mod meter;
@@ -39,6 +40,7 @@ use crate::phy::timing::{BssTiming, ControlFrame};
 use access::Backoff;
 use frame::{Disturbance, ExchangeStep, FieldFrame, FrameId, FramesOnAir};
 pub(crate) use frame::{FieldExchange, Outgoing};
+pub use journal::{FieldJournal, FieldJournalEntry, FieldReception};
 use meter::FieldMeter;
 use node::FieldNode;
 use nodes::FieldNodes;
@@ -95,6 +97,8 @@ pub(crate) struct Field {
     /// By BSS.
     occupancies: Vec<AirOccupancy>,
     meters: Vec<FieldMeter>,
+    /// Where its frames are written, if an observer wants them.
+    journal: Option<FieldJournal>,
     /// Buffers for the frames that end or start at an instant, and for the nodes that are due.
     ended: Vec<(FrameId, FieldFrame)>,
     begun: Vec<FieldFrame>,
@@ -130,11 +134,17 @@ impl Field {
             winners: Vec::new(),
             occupancies: (0..bsss).map(|_| AirOccupancy::default()).collect(),
             meters: (0..bsss).map(|_| FieldMeter::default()).collect(),
+            journal: None,
             ended: Vec::new(),
             begun: Vec::new(),
             started: Vec::new(),
             due_nodes: Vec::new(),
         }
+    }
+
+    /// Makes it write its frames in `journal` from now on, or in none.
+    pub(crate) fn keep_journal(&mut self, journal: Option<&FieldJournal>) {
+        self.journal = journal.cloned();
     }
 
     /// When [`Field::advance`] is due; [`Time::MAX`] if nothing is under way.

@@ -4,7 +4,7 @@
 use wifair_core::Time;
 
 use super::medium::FieldMedium;
-use super::{Field, FieldEvent, FieldExchange, Outgoing};
+use super::{Field, FieldEvent, FieldExchange, FieldJournal, Outgoing};
 use crate::node::{EdcafId, Numbering};
 use crate::phy::Mode;
 use crate::transmission::TransmissionOutcome;
@@ -102,6 +102,11 @@ impl FieldShare {
         let medium = self.medium.as_deref().filter(|medium| medium.next_bss() == Some(self.bss))?;
         let (exchange, outcome) = medium.outcome()?;
         Some((self.exchange(exchange), outcome))
+    }
+
+    /// As [`Field::keep_journal`].
+    pub(crate) fn keep_journal(&mut self, journal: Option<&FieldJournal>) {
+        self.field_mut().keep_journal(journal);
     }
 
     /// As [`Field::arrive`].

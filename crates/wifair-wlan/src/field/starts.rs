@@ -40,6 +40,9 @@ impl Field {
             started.push(self.frames.put(frame));
             self.count_frame(frame.from, true, now);
             self.expect_response(&frame);
+            if let Some(journal) = &self.journal {
+                journal.note(&frame, None);
+            }
         }
         self.receivers.start(&started, &self.frames, &mut self.nodes, &self.rules, now);
         self.note_disturbances(&started, now);

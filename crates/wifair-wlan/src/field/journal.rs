@@ -1,0 +1,77 @@
+//! The journal of a field: the frames on its air, for observers (`docs/medium.md`, section 16). A field without a journal
+//! writes nothing.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use wifair_core::Time;
+
+use super::frame::{ExchangeStep, FieldFrame};
+use crate::transmission::FrameKind;
+
+/// What becomes of a frame of a field at its addressee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldReception {
+    /// Whether the addressee has decoded it; of a PPDU of MPDUs, at least one of them.
+    pub is_decoded: bool,
+    /// Whether it is an RTS that the addressee has decoded and does not answer, since its NAV is set.
+    pub is_unanswered: bool,
+    /// Whether a frame that began at the same instant has disturbed it there.
+    pub has_same_start: bool,
+}
+
+/// A frame of a field: an entry at its start, and one at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldJournalEntry {
+    /// Place of its transmitter among the nodes of all BSSs: those of the first BSS come first, each access point before its
+    /// stations.
+    pub from: usize,
+    /// Place of the node whose exchange it belongs to.
+    pub sender: usize,
+    /// When that exchange began: [`SentPpdu::begins`](crate::SentPpdu::begins) of what the sender transmits.
+    pub began: Time,
+    /// RTS, CTS, data (or a Block Ack Request), or ACK (or a Block Ack).
+    pub kind: FrameKind,
+    /// When it begins.
+    pub begins: Time,
+    /// When it ends.
+    pub ends: Time,
+    /// What has become of it, once it has ended.
+    pub reception: Option<FieldReception>,
+}
+
+/// Starts and ends of frames in order, until they are taken. Clones share their entries.
+#[derive(Clone, Debug, Default)]
+pub struct FieldJournal {
+    entries: Arc<Mutex<Vec<FieldJournalEntry>>>,
+}
+
+impl FieldJournal {
+    /// An empty journal.
+    pub fn new() -> FieldJournal {
+        FieldJournal::default()
+    }
+
+    /// Passes all entries so far to `each`, in order, and removes them.
+    pub fn take(&self, each: impl FnMut(FieldJournalEntry)) {
+        self.entries().drain(..).for_each(each);
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Vec<FieldJournalEntry>> {
+        self.entries.lock().expect("nobody panics while this is held")
+    }
+
+    /// Adds the start of a frame, or its end with what has become of it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note(&self, frame: &FieldFrame, reception: Option<FieldReception>) {
+        let &FieldFrame { kind, from, began, begins, ends, .. } = frame;
+        let kind = match kind {
+            ExchangeStep::Rts => FrameKind::Rts,
+            ExchangeStep::Cts => FrameKind::Cts,
+            ExchangeStep::Data => FrameKind::Data,
+            ExchangeStep::Ack => FrameKind::Ack,
+        };
+        let sender = frame.sender();
+        self.entries().push(FieldJournalEntry { from, sender, began, kind, begins, ends, reception });
+    }
+}
