@@ -25,8 +25,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from wifair.lab import controls
 from wifair.lab.lessons import lessons
-from wifair.lab.server import LONGEST_MESSAGE, is_loopback, read
+from wifair.lab.server import LONGEST_MESSAGE, is_loopback, read, restart_of
 from wifair.live import Session
+from wifair.planned import stations_of
 from wifair.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -366,6 +367,85 @@ def test_a_session_over_the_socket_is_what_it_saves(lab: Lab) -> None:
     assert saved.title == "<b>ten</b> & ten"
 
 
+def test_a_restart_sets_what_cannot_change_during_a_run(lab: Lab) -> None:
+    name = "starved-in-the-middle"
+    channel = {"bss[middle].channel": 40}
+
+    def load(number: int, **message: Any) -> dict[str, Any]:
+        """The scene that follows, or the refusal."""
+        socket.send(json.dumps({"type": "load", "number": number, **message}))
+        answer: dict[str, Any] = {"type": "done"}
+        while answer["type"] in ("state", "done"):
+            answer = json.loads(socket.recv(60))
+        assert answer["type"] in ("scene", "refused")
+        return answer
+
+    def saved() -> dict[str, Any]:
+        return tomllib.loads(ask(socket, 2, type="save")["text"])
+
+    with lab.hello() as socket:
+        scene = load(1, lesson=name, set={**channel, "mac.rts_threshold_bytes": 500})
+        assert scene["values"]["fixed"]["mac.rts_threshold_bytes"] == 500
+        assert [bss["channel"] for bss in scene["scene"]["bsss"]] == [40, 36, 36]
+        for _ in range(20):
+            ask(socket, 3, type="step")
+        assert saved()["bss"][0]["channel"] == 40
+        assert saved()["mac"]["rts_threshold_bytes"] == 500
+        assert load(4, lesson=name, caption=3)["lesson"]["shown"] == 4
+        assert load(5, lesson=name)["set"] == {}
+        for wrong, problem in (
+            ({"caption": 0}, "caption: '0' is not accepted; allowed here: 2, 3, 5"),
+            ({"caption": True}, "caption: 'True' is not accepted"),
+            ({"set": {"bss[midle].channel": 40}}, "Did you mean bss[middle].channel"),
+            ({"set": {"mac.rts_threshold_bytes": 1.5}}, "mac.rts_threshold_bytes: '1.5' is not accepted"),
+            ({"set": {"bss[middle].channel": 39}}, "bss[0].channel: 39 is not allowed"),
+            ({"set": {"run.duration_s": 1}}, "no key of a restart 'run.duration_s'"),
+            ({"set": 7}, "set: a table of keys is needed"),
+        ):
+            assert problem in load(6, lesson=name, **wrong)["message"]
+        assert "no caption of this lesson restarts it" in load(7, lesson="802.11ax", caption=1)["message"]
+
+
+def test_the_buffer_of_another_bss_is_shown_to_all(lab: Lab) -> None:
+    with lab.hello() as one, lab.hello() as other:
+        ask(one, 1, type="load", lesson="starved-in-the-middle")
+        ask(one, 2, type="show", bss="right")
+        while (values := json.loads(other.recv(60))).get("values", {}).get("bss") != "right":
+            assert values["type"] in ("scene", "state", "values")
+            other.send('{"type": "seen"}')
+        event = {"bss": "right", "ap": {"scheme": "fq-codel"}}
+        assert ask(one, 3, type="change", change=event)["type"] == "done"
+        assert "no BSS is called 'rihgt'; did you mean right" in ask(one, 4, type="show", bss="rihgt")["message"]
+        ask(one, 5, type="step")
+        while (shown := picture(one)["state"])["time_ns"] == 0:
+            pass
+        assert shown["bss"] == 2
+        ask(one, 6, type="load", lesson=None)
+        assert "the scenario has one BSS" in ask(one, 7, type="show", bss="ap")["message"]
+
+
+def test_values_of_a_bss_are_its_own_and_those_of_its_wire() -> None:
+    session = Session("neighbours")
+    session.advance(0.1)
+    for event in (
+        {"bss": "left", "ap": {"scheme": "codel", "limit_packets": 50}},
+        {"bss": "left", "wire": {"one_way_delay_ms": 33.0}},
+        {"bss": "mine", "wire": {"one_way_delay_ms": 22.0}},
+        {"ap": {"limit_packets": 60}},
+    ):
+        session.apply(event)
+
+    def shown(bss: str) -> list[Any]:
+        session.show(bss)
+        values = controls.values(session)
+        assert values["bss"] == bss
+        return [values["scheme"]["name"], values["limit_packets"], values["one_way_delay_ms"]]
+
+    assert shown("mine") == ["mac80211", 60, 22]
+    assert shown("left") == ["codel", 50, 33]
+    assert shown("right") == ["droptail", 1000, 10]
+
+
 def test_ctrl_c_ends_it_within_a_second(tmp_path: Path) -> None:
     """With a connection that has said nothing, and one that takes no pictures while the engine runs."""
     running = Lab(tmp_path)
@@ -390,16 +470,20 @@ def test_lessons_are_scenarios_with_captions_that_can_appear(name: str) -> None:
     groups = {flow["group"] for flow in scenario.plan()["flows"]}
     known = set(re.findall(r"^  (\w+): \(store", (ROOT / "python/wifair/lab/page/measures.js").read_text(), re.M))
 
+    bsss = {bss["name"] for bss in controls.bsss(scenario.plan())}
     session = Session(scenario)
-    for caption in lesson["caption"]:
+    for place, caption in enumerate(lesson["caption"]):
         assert caption["text"].endswith(".")
         for condition in caption["when"]:
             assert condition["measure"] in known
             assert {condition.get("group"), condition.get("over")} <= groups | {None}
+            assert condition.get("bss") in bsss | {None}
             assert {"above", "below"} & condition.keys()
+        assert ("button" in caption) == bool({"change", "restart"} & caption.keys())
         if "change" in caption:
-            assert caption["button"]
             session.apply(controls.change(caption["change"], {}))
+        if "restart" in caption:
+            session = Session(scenario.override(controls.fixed(restart_of(name, place), scenario)))
 
 
 def rates(session: Session, until_s: float) -> dict[str, Any]:
@@ -450,6 +534,88 @@ def test_the_lesson_on_802_11ax_credits_the_limit_with_fairness_and_mac80211_wit
     assert large["rtt_down_ms"] > 150
     assert own_queues["sojourn_ms"] < 130
     assert own_queues["rtt_down_ms"] < 130
+
+
+def measures_of_bsss(session: Session, until_s: float) -> dict[tuple[str, str], float]:
+    """What the page shows of a field's BSSs: means over 1.5 simulated seconds, by measure and BSS."""
+    plan = session.scenario.plan()
+    session.advance(until_s - 1.5)
+    before = session.snapshot()
+    session.advance(until_s)
+    after = session.snapshot()
+
+    def moved(table: str, key: str) -> list[float]:
+        return [(b - a) / 1.5 for a, b in zip(before[table][key], after[table][key], strict=True)]
+
+    goodput, field = moved("flows", "delivered_bytes"), {key: moved("field", key) for key in after["field"]}
+    attempts = [
+        up + down for up, down in zip(moved("stations", "attempts_up"), moved("stations", "attempts_down"), strict=True)
+    ]
+    labels = [station["label"] for station in stations_of(plan)]
+    found = {}
+    for number, bss in enumerate(controls.bsss(plan)):
+        own = {labels[station] for station in bss["stations"]}
+        of_flows = [rate for rate, flow in zip(goodput, plan["flows"], strict=True) if flow["station"] in own]
+        found["bss_goodput_mbps", bss["name"]] = sum(of_flows) * 8e-6
+        found["busy_own", bss["name"]] = field["busy_own_ns"][number] / 1e9
+        found["busy_others", bss["name"]] = field["busy_others_ns"][number] / 1e9
+        lost, tried = field["lost_hidden"][number], sum(attempts[station] for station in bss["stations"])
+        found["lost_hidden_per_attempt", bss["name"]] = lost / tried
+    return found
+
+
+def test_captions_on_the_flow_in_the_middle_say_what_happens() -> None:
+    """Each holds in all windows of its run but for a few, and in hardly any of the run before it, where a restart came between."""
+    name = "starved-in-the-middle"
+    lesson = lessons()[name]
+    scenario = Scenario.from_settings(lesson["scenario"])
+
+    def windows(keys: dict[str, Any]) -> list[dict[tuple[str, str], float]]:
+        session = Session(scenario.override(keys), controls.RESERVE)
+        return [measures_of_bsss(session, 3 + 1.5 * i) for i in range(12)]
+
+    def share(caption: dict[str, Any], found: list[dict[tuple[str, str], float]]) -> float:
+        def holds(window: dict[tuple[str, str], float]) -> bool:
+            values = [(one, window[one["measure"], one["bss"]]) for one in caption["when"]]
+            return all(one.get("below", value + 1) > value > one.get("above", value - 1) for one, value in values)
+
+        return sum(map(holds, found)) / len(found)
+
+    found, before = windows({}), None
+    for place, caption in enumerate(lesson["caption"]):
+        assert share(caption, found) > 0.8, caption["text"]
+        assert before is None or share(caption, before) < 0.2, caption["text"]
+        before = None
+        if "restart" in caption:
+            found, before = windows(restart_of(name, place)), found
+
+
+def test_frames_that_rts_loses_to_hidden_senders_are_short() -> None:
+    """As a caption of the lesson on the flow in the middle says."""
+    lost = {True: 0, False: 0}
+    scenario = Scenario.from_settings(lessons()["starved-in-the-middle"]["scenario"])
+    session = Session(scenario.override({"mac.rts_threshold_bytes": 500}))
+    while session.now_s < 5:
+        session.advance(session.now_s + 0.1, 0.1)
+        for frame in session.snapshot()["frames"]:
+            if frame[4] == 4:
+                lost[frame[3] == 2] += 1
+    assert lost[True] > 8 * lost[False] > 0
+
+
+def test_over_tcp_one_hidden_upload_starves_the_other() -> None:
+    """As the last caption of the lesson on the flow in the middle says."""
+    settings = lessons()["starved-in-the-middle"]["scenario"]
+    flows = [{key: value for key, value in flow.items() if key != "application"} for flow in settings["flows"]]
+    scenario = Scenario.from_settings({**settings, "flows": flows, "run": {"warmup_s": 5, "duration_s": 20}})
+    found = {}
+    for rts in (None, 500):
+        keys = {"mac.rts_threshold_bytes": rts, "bss[middle].channel": 40}
+        rows = scenario.override(keys).run(seeds=5).flows
+        both = [rows.filter(label=f"{name}-up").sort("seed")["goodput_mbps"].to_list() for name in ("laptop", "phone")]
+        found[rts] = list(zip(*both, strict=True))
+    assert all(max(pair) > 13 and min(pair) < 0.2 for pair in found[None])
+    assert all(min(pair) > 0.5 and 11.5 < sum(pair) < 12.7 for pair in found[500])
 
 
 def test_mac80211_with_the_small_limit_is_as_unfair_as_tail_drop() -> None:
@@ -534,7 +700,7 @@ def page(lab: Lab, browser: Browser) -> Iterator[Page]:
     shown.goto(lab.url)
     until(shown, "globalThis.lab?.ready === true")
     shown.get_by_label("Lesson").select_option("")
-    shown.get_by_role("button", name="Restart").click()
+    shown.get_by_role("button", name="Restart", exact=True).click()
     until(shown, "lab.store.scene.title !== '' && lab.lesson.lesson === null")
     until(shown, "lab.store.state?.time_ns === 0")
     yield shown
@@ -613,13 +779,15 @@ def test_keys_and_words(page: Page) -> None:
 
 @browser_needed
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(page: Page, scheme: Any) -> None:
+@pytest.mark.parametrize("lesson", ["one-slow-station", "starved-in-the-middle"])
+def test_axe_finds_nothing_serious(page: Page, scheme: Any, lesson: str) -> None:
     from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 
     page.emulate_media(color_scheme=scheme)
-    page.get_by_label("Lesson").select_option("one-slow-station")
-    until(page, "lab.store.scene.title === 'one slow station'")
-    page.get_by_text("Parameters of").click()
+    page.get_by_label("Lesson").select_option(lesson)
+    until(page, f"lab.lesson.lesson?.name === '{lesson}'")
+    page.get_by_label("Scheme").select_option("codel")
+    page.get_by_text("Parameters of codel").click()
     page.get_by_text("Keys and legend").click()
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Step").click()
@@ -635,8 +803,8 @@ def test_every_lesson_comes_to_its_end(page: Page, name: str) -> None:
     until(page, f"lab.store.scene.title === {json.dumps(lessons()[name]['scenario']['title'])}")
     page.evaluate("const s = document.getElementById('speed'); s.value = 15; s.dispatchEvent(new Event('input'))")
     page.get_by_role("button", name="Play").click()
-    changes = sum("change" in caption for caption in lessons()[name]["caption"])
-    for number in range(changes):
+    offers = sum("button" in caption for caption in lessons()[name]["caption"])
+    for number in range(offers):
         button = page.locator("#captions button").nth(number)
         button.click()
     until(page, "lab.lesson.progress.ended")
@@ -683,12 +851,78 @@ def test_a_page_that_writes_after_its_worker_has_drawn_is_ready(lab: Lab, browse
 
 @browser_needed
 @pytest.mark.parametrize("width", [400, 1400])
-def test_nothing_is_wider_than_the_page(page: Page, width: int) -> None:
+@pytest.mark.parametrize("lesson", ["", "starved-in-the-middle"])
+def test_nothing_is_wider_than_the_page(page: Page, width: int, lesson: str) -> None:
     page.set_viewport_size({"width": width, "height": 900})
+    page.get_by_label("Lesson").select_option(lesson)
+    until(page, f"(lab.lesson.lesson?.name ?? '') === '{lesson}' && lab.store.state?.time_ns === 0")
     page.get_by_role("button", name="Step").click()
     until(page, "lab.store.state?.time_ns > 0")
     page.wait_for_timeout(300)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@browser_needed
+def test_the_page_shows_several_bsss(page: Page) -> None:
+    assert page.locator("#field").is_hidden()
+    assert page.locator("#bss").is_hidden()
+    page.get_by_label("Lesson").select_option("starved-in-the-middle")
+    until(page, "lab.store.scene.in_field && lab.store.state?.time_ns === 0")
+    page.get_by_role("button", name="Play").click()
+    until(page, "lab.store.state.time_ns > 1e9")
+    page.locator("#bss").select_option("right")
+    until(page, "lab.store.state.bss === 2 && lab.store.values.bss === 'right'")
+    page.get_by_text("Scheme and buffer of right").wait_for()
+    page.get_by_label("Scheme").select_option("codel")
+    until(page, "lab.store.values.scheme.name === 'codel'")
+    now = time_ns(page)
+    until(page, f"lab.store.state.time_ns > {now + 2e9} && lab.store.rates.fates !== null")
+    assert page.get_by_label("right-down").count() == 1
+    assert page.get_by_label("left-down").count() == 0
+    rows = {
+        row.locator("th").text_content(): row.locator("td").all_text_contents()
+        for row in page.locator("#bsss tbody tr").all()
+    }
+    assert list(rows) == ["middle", "left", "right"]
+    own = {name: float(cells[3].removesuffix(" %")) for name, cells in rows.items()}
+    assert own["middle"] < 20
+    assert min(own["left"], own["right"]) > 60
+    assert page.locator("#bsss [aria-current=true] th").text_content() == "right"
+    assert "right: own frames" in (page.locator("#air-said").text_content() or "")
+    page.get_by_label("RTS above").fill("500")
+    page.get_by_label("RTS above").press("Tab")
+    page.get_by_role("button", name="Restart with these").click()
+    until(page, "lab.store.values.fixed['mac.rts_threshold_bytes'] === 500 && lab.store.values.bss === 'middle'")
+    until(page, "lab.store.state?.time_ns > 1e8")  # it plays on
+    page.get_by_role("button", name="Pause").click()
+
+
+@browser_needed
+def test_outcomes_in_a_field_differ_without_colours_and_at_any_width(page: Page) -> None:
+    """Along the height of a bar: solid if received, with one gap if lost to a frame of the same start, striped if to a hidden one."""
+    drawn = """async ([width, mpdus]) => {
+        const { AirPicture } = await import("./air-picture.js");
+        const { colours, readColours } = await import("./colours.js");
+        readColours();
+        const canvas = Object.assign(document.createElement("canvas"), { width: 200, height: 40 });
+        const cx = canvas.getContext("2d", { willReadFrequently: true });
+        const store = { scene: { in_field: true, flows: [{ direction: "up" }] } };
+        return [0, 1, 4].map((outcome) => {
+            cx.fillStyle = colours.panel;
+            cx.fillRect(0, 0, 200, 40);
+            const fate = { 0: 1, 1: 0, 4: 2 }[outcome];
+            const frame = { kind: 0, cls: 0, flow: 0, outcome, mpdus: mpdus ? [0, 0, 1500, fate] : [], rate: 24 };
+            new AirPicture(null).frame(cx, store, frame, 10, width, 5, 28, true, -1);
+            const { data } = cx.getImageData(10 + Math.floor(width / 2), 5, 1, 28);
+            const dark = Array.from({ length: 28 }, (_, i) => 0.3 * data[4 * i] + 0.59 * data[4 * i + 1] + 0.11 * data[4 * i + 2] < 200);
+            return dark.filter((one, i) => one && !dark[i - 1]).length;
+        });
+    }"""
+    for width in (1, 3, 40):
+        for mpdus in (False, True):
+            solid, gap, stripes = page.evaluate(drawn, [width, mpdus])
+            assert (solid, gap) == (1, 2)
+            assert stripes > 4
 
 
 @browser_needed
@@ -700,6 +934,7 @@ def test_an_rtt_sample_between_gaps_is_drawn(page: Page) -> None:
         const store = { open: () => [0], scene: { flows: [{ label: "ping", direction: "up", over_tcp: false }] } };
         const view = new FlowsView({ boxes: { goodput: box, cwnd: box, rtt: box } }, () => {});
         view.bars = document.createElement("ul");
+        view.jainOf = document.createElement("span");
         const still = [null, null, null, null, null];
         view.clear(store, { t: [1, 2, 3, 4, 5], goodput: [still], cwnd: [still], rtt: [rtt], retransmitted: [], timeouts: [] });
         for (let chart = 0; chart < 3; chart += 1) view.drawChart(store);

@@ -1,6 +1,7 @@
-"""The picture of docs/lab.md and the README: `python docs/figures/lab.py`, a minute. Wants chromium.
+"""The pictures of docs/lab.md, one of which is in the README: `python docs/figures/lab.py`, a minute. Wants chromium.
 
-A browser opens a lesson, plays it at real time, applies the change that it offers, and stops when its last caption has appeared.
+A browser opens a lesson, plays it at real time, applies the change that it offers, and stops when its last caption has appeared. Of another it plays the
+captions before the first restart, and shows the air.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
-PICTURE = ROOT / "docs/images/lab.png"
+PICTURE, FIELD = ROOT / "docs/images/lab.png", ROOT / "docs/images/lab-neighbours.png"
 LESSON, CHANGE = "one-slow-station", "Share airtime instead"
+LESSON_OF_FIELD, RESTART = "starved-in-the-middle", "Restart with RTS and CTS"
 SIZE = {"width": 1300, "height": 800}
 
 
@@ -25,9 +29,10 @@ def until(page: Page, condition: str) -> None:
         page.wait_for_timeout(20)
 
 
-def main() -> None:
-    """Takes the picture."""
-    command = [sys.executable, "-c", "from wifair.cli import main; main()", "lab", "--lesson", LESSON]
+@contextmanager
+def opened(lesson: str) -> Iterator[Page]:
+    """The page of a lab with that lesson, which plays."""
+    command = [sys.executable, "-c", "from wifair.cli import main; main()", "lab", "--lesson", lesson]
     lab = subprocess.Popen([*command, "--port", "0", "--no-browser"], stderr=subprocess.PIPE, text=True)
     try:
         assert lab.stderr
@@ -38,16 +43,34 @@ def main() -> None:
             page.goto(address)
             until(page, "globalThis.lab?.ready === true")
             page.get_by_role("button", name="Play").click()
-            page.get_by_role("button", name=CHANGE).click(timeout=120_000)
-            until(page, "lab.lesson.progress.ended")
-            page.get_by_role("button", name="Pause").click()
-            page.get_by_role("button", name="Play").wait_for()
-            page.wait_for_timeout(500)  # the last picture
-            page.screenshot(path=PICTURE, full_page=True)
+            yield page
             chromium.close()
     finally:
         lab.terminate()
-    sys.stdout.write(f"{PICTURE.relative_to(ROOT)}: {PICTURE.stat().st_size / 1000:.0f} kB\n")
+
+
+def pause(page: Page) -> None:
+    """Pauses, and waits for the last picture."""
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Play").wait_for()
+    page.wait_for_timeout(500)
+
+
+def main() -> None:
+    """Takes the pictures."""
+    with opened(LESSON) as page:
+        page.get_by_role("button", name=CHANGE).click(timeout=120_000)
+        until(page, "lab.lesson.progress.ended")
+        pause(page)
+        page.screenshot(path=PICTURE, full_page=True)
+    with opened(LESSON_OF_FIELD) as page:
+        page.get_by_role("button", name=RESTART).wait_for(timeout=120_000)
+        pause(page)
+        page.get_by_role("button", name="Show less time").click()
+        page.wait_for_timeout(500)
+        page.locator(".air").screenshot(path=FIELD)
+    for path in (PICTURE, FIELD):
+        sys.stdout.write(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1000:.0f} kB\n")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from wifair.errors import InputError, ScenarioError
+from wifair.keys import unknown
 from wifair.live import Session
+from wifair.planned import AP, bsss_of, channels_of, stations_of
 from wifair.scenario.components import Node, components, resolved, transport, words
+from wifair.scenario.scenario import Scenario
 from wifair.scheme.python import PythonScheme
 
 Table = dict[str, Any]
@@ -15,6 +18,8 @@ Table = dict[str, Any]
 # How many flows of a group can be opened beyond those of the scenario, and the bounds of the page's controls, which are within
 # the engine's.
 RESERVE = 32
+# What cannot change during a run, and by a restart.
+RTS, CHANNEL = "mac.rts_threshold_bytes", "bss[{}].channel"
 BOUNDS = {
     ("ap", "limit_packets"): (1, 10_000),
     ("wire", "one_way_delay_ms"): (0, 10_000),
@@ -68,9 +73,9 @@ def schemes(named: Mapping[str, PythonScheme]) -> list[Table]:
 
 
 def scene(session: Session, named: Mapping[str, PythonScheme]) -> Table:
-    """The session's stations, flows and groups, and the choices of the controls."""
+    """The session's BSSs, stations, flows and groups, and the choices of the controls."""
     plan = session.scenario.plan()
-    stations = [station["label"] for station in plan["bss"]["stations"]]
+    stations = [station["label"] for station in stations_of(plan)]
     place = {label: index for index, label in enumerate(stations)}
     groups: dict[str, Table] = {}
     for flow in plan["flows"]:
@@ -88,6 +93,8 @@ def scene(session: Session, named: Mapping[str, PythonScheme]) -> Table:
         group["most"] += 1
     return {
         "title": session.scenario.title,
+        "bsss": bsss(plan),
+        "in_field": plan["bss"].get("field") is not None,
         "stations": stations,
         "flows": [
             {
@@ -103,19 +110,45 @@ def scene(session: Session, named: Mapping[str, PythonScheme]) -> Table:
         "groups": list(groups.values()),
         "phy": plan["bss"]["phy"]["name"],
         "modes": session.modes(),
-        "limit_is_controlled": plan["bss"]["ap"]["tx_queue"].get("limit_controller") is not None,
         "schemes": schemes(named),
         "congestion_controls": [listed["name"] for listed in components("congestion_controls")],
         "bounds": {".".join(path): bounds for path, bounds in BOUNDS.items()},
     }
 
 
+def bsss(plan: Table) -> list[Table]:
+    """The BSSs of a plan for the page: name, channel, indexes of the stations, whether it has its own wire and a limit controller."""
+    neighbours = plan.get("neighbours", [])
+    aps = [plan["bss"]["ap"], *(neighbour["ap"] for neighbour in neighbours)]
+    wires = [True, *(neighbour["wire"] is not None for neighbour in neighbours)]
+    channels = channels_of(plan)
+    found, first = [], 0
+    for (name, stations), ap, has_wire in zip(bsss_of(plan).items(), aps, wires, strict=True):
+        found.append(
+            {
+                "name": name,
+                "channel": channels[name],
+                "stations": [*range(first, first + len(stations))],
+                "has_wire": has_wire,
+                "limit_is_controlled": ap["tx_queue"].get("limit_controller") is not None,
+            }
+        )
+        first += len(stations)
+    return found
+
+
 def values(session: Session) -> Table:
-    """The present values of the controls: the plan's, updated by the events so far. Limit, rates, MCSs and open flows are in each picture."""
+    """The present values of the controls: the plan's, updated by the events so far. Limit, rates, MCSs and open flows are in each picture.
+
+    Scheme and limit are those of the BSS that the session shows, the delay that of its wire.
+    """
     plan = session.scenario.plan()
-    scheme: Table = plan["bss"]["ap"]["tx_queue"]["scheme"]
-    delay_ms = plan["wire"]["one_way_delay_ms"]
-    limit = plan["bss"]["ap"]["tx_queue"]["limit_packets"]
+    first = next(iter(bsss_of(plan)))
+    shown: Table = next((each for each in plan.get("neighbours", []) if each["label"] == session.shown), plan["bss"])
+    owner = session.shown if shown.get("wire") else first
+    scheme: Table = shown["ap"]["tx_queue"]["scheme"]
+    delay_ms = (shown.get("wire") or plan["wire"])["one_way_delay_ms"]
+    limit = shown["ap"]["tx_queue"]["limit_packets"]
     tcp = {
         flow["group"]: {key: flow["tcp"][key] for key in ("congestion_control", "receiver_window_segments", "ecn")}
         for flow in plan["flows"]
@@ -128,9 +161,12 @@ def values(session: Session) -> Table:
         if event["at_s"] > session.now_s:
             continue
         ap, flows, wire = event.get("ap") or {}, event.get("flows") or {}, event.get("wire") or {}
-        scheme = ap.get("scheme") or scheme
-        limit = ap.get("limit_packets") or limit
-        delay_ms = wire.get("one_way_delay_ms", delay_ms)
+        of = first if event.get("bss") in (None, AP) else event["bss"]
+        if of == session.shown:
+            scheme = ap.get("scheme") or scheme
+            limit = ap.get("limit_packets") or limit
+        if of == owner:
+            delay_ms = wire.get("one_way_delay_ms", delay_ms)
         if flows.get("count") is not None:
             counts[flows["group"]] = flows["count"]
         changed = {key: value for key, value in (flows.get("tcp") or {}).items() if value is not None}
@@ -142,12 +178,35 @@ def values(session: Session) -> Table:
     for table in tcp.values():
         table["congestion_control"] = table["congestion_control"]["name"]
     return {
+        "bss": session.shown,
+        "fixed": fixed_values(plan),
         "scheme": scheme,
         "limit_packets": limit,
         "one_way_delay_ms": delay_ms,
         "tcp": tcp,
         "counts": counts,
     }
+
+
+def fixed_values(plan: Table) -> Table:
+    """The values of the keys that the page can set only by a restart (`fixed`)."""
+    channels = {CHANNEL.format(name): number for name, number in channels_of(plan).items() if number is not None}
+    return {RTS: plan["bss"]["mac"]["rts_threshold_bytes"], **channels}
+
+
+def fixed(given: object, scenario: Scenario) -> Table:
+    """The keys that a restart sets: the RTS threshold, and the channel of each BSS that has one. The scenario and the engine validate them."""
+    known = [RTS, *(CHANNEL.format(table.name) for table in scenario.bss)]
+    if not isinstance(given, Mapping):
+        raise InputError(f"set: a table of keys is needed; allowed here: {', '.join(known)}.")
+    for key, value in given.items():
+        if key not in known:
+            raise unknown("key of a restart", str(key)[:40], known)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+            raise ScenarioError(
+                key, f"{str(value)[:40]!r} is not accepted", value=value, allowed="a whole number, or none"
+            )
+    return dict(given)
 
 
 def change(given: object, named: Mapping[str, PythonScheme]) -> Table:

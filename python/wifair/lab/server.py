@@ -137,11 +137,14 @@ class Lab:
         self.named = dict(named or {})
         self.first = scenario
         self.lesson = opened
+        # The caption of the lesson after which the session began, by its number; and the keys that its restart has set.
+        self.caption: int | None = None
+        self.set: Table = {}
         self.clients: set[Client] = set()
         self.connections = 0
         self.stopping = asyncio.Event()
         self.loop: asyncio.AbstractEventLoop | None = None
-        self.driver = Driver(self._session(opened), self._publish)
+        self.driver = Driver(self._session(opened, {}), self._publish)
         self.app = OnlyHere(
             Starlette(
                 routes=[WebSocketRoute("/live", self.live), Route("/{path:path}", self.file, methods=["GET"])],
@@ -286,9 +289,13 @@ class Lab:
             client.tell({"type": "saved", "number": number, "text": text})
             return
         elif kind == "load":
-            await self._load(message.get("lesson"))
+            await self._load(message)
+        elif kind == "show":
+            bss = str(message.get("bss"))[:100]
+            await self._do(lambda: self._show(bss))
+            self._tell_all({"type": "values", "values": await self._do(lambda: controls.values(driver.session))})
         else:
-            allowed = "play, pause, step, change, save, load, seen"
+            allowed = "play, pause, step, change, show, save, load, seen"
             raise InputError(f"type: {str(kind)[:40]!r} is no message; allowed here: {allowed}.")
         client.tell({"type": "done", "number": number})
 
@@ -297,18 +304,29 @@ class Lab:
         self.driver.touch()
         return float(event["at_s"])
 
-    async def _load(self, asked: object) -> None:
-        """Starts the lesson, or else the command line's scenario, from time zero."""
+    def _show(self, bss: str) -> None:
+        self.driver.session.show(bss)
+        self.driver.touch()
+
+    async def _load(self, message: Table) -> None:
+        """Starts the lesson, or else the command line's scenario, from time zero.
+
+        With `caption`, the lesson continues after that caption, with the keys of its restart; `set` has the keys of another restart.
+        """
+        asked, caption = message.get("lesson"), message.get("caption")
         name = None if asked is None else str(asked)
-        session = self._session(name)
-        self.lesson = name
+        keys = message.get("set") or {} if caption is None else restart_of(name, caption)
+        session = self._session(name, keys)
+        self.lesson, self.caption, self.set = name, caption, keys
         await self._do(lambda: self.driver.load(session))
         self._tell_all(await self._scene_message())
         await self._do(self.driver.touch)  # the browser could not use a picture before the scene
 
-    def _session(self, name: str | None) -> Session:
-        """A session of the lesson, or else of the command line's scenario."""
+    def _session(self, name: str | None, keys: object) -> Session:
+        """A session of the lesson, or else of the command line's scenario, with these keys."""
         scenario = self.first if name is None else Scenario.from_settings(find_lesson(name)["scenario"])
+        if keys:
+            scenario = scenario.override(controls.fixed(keys, scenario))
         return Session(scenario, controls.RESERVE)
 
     async def _do(self, command: Callable[[], Any]) -> Any:
@@ -318,6 +336,13 @@ class Lab:
         for client in self.clients:
             client.tell(message)
 
+    def _lesson(self) -> Table | None:
+        """The lesson without its scenario, and how many of its captions came before this session."""
+        if self.lesson is None:
+            return None
+        table = {key: value for key, value in find_lesson(self.lesson).items() if key != "scenario"}
+        return {"name": self.lesson, "shown": 0 if self.caption is None else self.caption + 1, **table}
+
     async def _scene_message(self) -> Table:
         def made() -> Table:
             session = self.driver.session
@@ -326,7 +351,8 @@ class Lab:
                 "generation": self.driver.generation,
                 "scene": controls.scene(session, self.named),
                 "values": controls.values(session),
-                "lesson": None if self.lesson is None else {"name": self.lesson, **_told(self.lesson)},
+                "set": self.set,
+                "lesson": self._lesson(),
                 "lessons": [
                     {"name": name, "title": table["title"], "about": table["about"]}
                     for name, table in lessons().items()
@@ -337,8 +363,15 @@ class Lab:
         return message
 
 
-def _told(name: str) -> Table:
-    return {key: value for key, value in find_lesson(name).items() if key != "scenario"}
+def restart_of(name: str | None, caption: object) -> Table:
+    """The keys that a restart after a caption of a lesson sets."""
+    captions = find_lesson(str(name))["caption"]
+    restarts = [number for number, one in enumerate(captions) if "restart" in one]
+    if isinstance(caption, bool) or caption not in restarts:
+        allowed = ", ".join(map(str, restarts)) or "no such key: no caption of this lesson restarts it"
+        raise InputError(f"caption: {str(caption)[:40]!r} is not accepted; allowed here: {allowed}.")
+    found: Table = captions[caption]["restart"]
+    return found
 
 
 @cache

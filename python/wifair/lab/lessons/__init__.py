@@ -7,7 +7,8 @@ conditions have held for `for_s` simulated seconds (default 2):
     when = [{ measure = "jain", below = 0.7 }]
 
 A caption may have `change`, the tables of an `[[events]]` entry. The page offers it as a button, and later captions
-wait until it is applied. `page/measures.js` computes the measures from the pictures of about the last 1.5 seconds.
+wait until it is applied. What cannot change during a run is in `restart` instead, by its keys: the button begins the scenario
+again with these keys and no others, and the lesson continues. `page/measures.js` computes the measures from the pictures of about the last 1.5 seconds.
 """
 
 from __future__ import annotations

@@ -31,11 +31,23 @@ export class AirTexts {
       return;
     }
     const percent = (share) => `${(100 * share).toFixed(0)} %`;
+    if (store.scene.in_field) {
+      this.said.textContent = inField(store, rates, percent) + perPpdu(rates.perPpdu);
+      return;
+    }
     const used = sum(rates.up, (x) => x) + sum(rates.down, (x) => x);
     const beacons = rates.beacons > 0 ? `, beacons ${(100 * rates.beacons).toFixed(1)} %` : "";
     this.said.textContent = `exchanges ${percent(used)}, collisions ${percent(rates.collisions)}${beacons}, idle, spaces and backoff ` +
       `${percent(rates.idle)}; ${Math.round(rates.exchanges)} exchanges per second${perPpdu(rates.perPpdu)}`;
   }
+}
+
+/** Of the BSS that is shown, if the nodes do not all hear each other. */
+function inField({ scene, state }, { field, exchanges }, percent) {
+  const of = scene.bsss.length > 1 ? `${scene.bsss[state.bss].name}: ` : "";
+  const others = scene.bsss.length > 1 ? `, others' for further ${percent(field.busy_others_ns[state.bss] / 1e9)}` : "";
+  return `${of}own frames are on the air for ${percent(field.busy_own_ns[state.bss] / 1e9)} of the time${others}` +
+    (exchanges === null ? "" : `; ${Math.round(exchanges)} exchanges per second`);
 }
 
 /** Where there are A-MPDUs, how long they are. */

@@ -43,9 +43,9 @@ export class BufferTexts {
     let acks = 0;
     for (const txQueue of txQueues) for (let i = 1; i < txQueue.packets.length; i += 5) acks += txQueue.packets[i] === 1 ? 1 : 0;
     const wait = store.rates?.sojourn;
-    this.said.textContent = `${queued} queued, ${acks} of them TCP ACKs; ` +
-      (wait === null || wait === undefined ? "nothing has left lately" : `mean wait ${number(wait)} ms`);
     const fates = store.rates?.fates;
+    const left = wait === null || wait === undefined ? "; nothing has left lately" : `; mean wait ${number(wait)} ms`;
+    this.said.textContent = `${queued} queued, ${acks} of them TCP ACKs${fates === null ? "" : left}`;
     this.cells.forEach((cells, cls) => {
       const f = fates?.[cls];
       const found = f ? [f.offered, f.dequeued, f.tail_dropped, f.aqm_refused, f.evicted + f.aqm_evicted, f.filtered,

@@ -1,6 +1,6 @@
 // The colours of the style sheet, for canvases.
 
-const NAMES = ["page", "panel", "ink", "muted", "line", "faint", "down", "up", "lost", "mark", "ack-frame"];
+const NAMES = ["page", "panel", "ink", "muted", "line", "faint", "down", "up", "lost", "hidden", "mark", "ack-frame"];
 export const colours = {};
 
 export function readColours() {

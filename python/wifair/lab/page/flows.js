@@ -20,6 +20,7 @@ export class FlowsView {
   /** A new scene. */
   clear(store, courses) {
     this.courses = courses;
+    this.jainOf.textContent = store.scene.flows.every((flow) => flow.over_tcp) ? "" : " of flows over TCP";
     this.bars.replaceChildren();
     this.rows.clear();
     this.makeCharts(store);

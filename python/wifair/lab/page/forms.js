@@ -9,10 +9,11 @@ const el = (tag, properties = {}, ...children) => {
 let numbered = 0;
 
 export class Forms {
-  /** `apply(change)` asks for a change; `refused(error)` tells why not. */
-  constructor(form, apply, refused) {
+  /** `apply(change)` asks for a change; `refused(error)` tells why not; `restart(keys)` begins again with these. */
+  constructor(form, apply, refused, restart) {
     this.form = form;
     this.apply = apply;
+    this.restart = restart;
     this.refused = refused;
     form.addEventListener("submit", (event) => event.preventDefault());
   }
@@ -52,16 +53,29 @@ export class Forms {
   /** Makes all forms for a scene and the values as they stand. */
   build(scene, values, state) {
     this.scene = scene;
-    const groups = [this.buffer(scene, values), this.counts(scene, values), this.tcp(scene, values), this.wire(scene, values), this.rates(scene, values, state)];
+    this.bss = scene.bsss.find(({ name }) => name === values.bss);
+    const groups = [this.buffer(scene, values), this.counts(scene, values), this.tcp(scene, values), this.wire(scene, values),
+      this.rates(scene, values, state), this.fixed(scene, values)];
+    this.form.classList.toggle("several", scene.bsss.length > 1);
     this.form.replaceChildren(...groups.filter(Boolean));
   }
 
+  /** A heading that says of which of several BSSs. */
+  heading(text) {
+    return el("legend", { textContent: this.scene.bsss.length > 1 ? `${text} of ${this.bss.name}` : text });
+  }
+
+  /** A change of the AP, or of the wire, of the BSS that is shown. */
+  ofBss(change) {
+    return this.scene.bsss.length > 1 ? { bss: this.bss.name, ...change } : change;
+  }
+
   buffer(scene, values) {
-    const set = el("fieldset", {}, el("legend", { textContent: "Scheme and buffer" }));
+    const set = el("fieldset", {}, this.heading("Scheme and buffer"));
     const names = scene.schemes.map((scheme) => scheme.name);
     const idea = el("p", { className: "hint" });
     const box = el("div");
-    const choose = this.choice(values.scheme.name, names, (name) => ({ ap: { scheme: name } }));
+    const choose = this.choice(values.scheme.name, names, (name) => this.ofBss({ ap: { scheme: name } }));
     const show = () => {
       const scheme = scene.schemes.find((one) => one.name === values.scheme.name);
       idea.textContent = scheme?.idea ?? "";
@@ -69,9 +83,9 @@ export class Forms {
     };
     show();
     set.append(this.field("Scheme", choose), idea, box);
-    const limit = this.numeric(values.limit_packets, scene.bounds["ap.limit_packets"], 1, (packets) => ({ ap: { limit_packets: packets } }));
-    limit.disabled = scene.limit_is_controlled;
-    set.append(this.field("Limit [packets]", limit, scene.limit_is_controlled ? "A limit controller moves it" : ""));
+    const limit = this.numeric(values.limit_packets, scene.bounds["ap.limit_packets"], 1, (packets) => this.ofBss({ ap: { limit_packets: packets } }));
+    limit.disabled = this.bss.limit_is_controlled;
+    set.append(this.field("Limit [packets]", limit, this.bss.limit_is_controlled ? "A limit controller moves it" : ""));
     return set;
   }
 
@@ -80,7 +94,7 @@ export class Forms {
     if (!scheme) return [];
     const given = { ...now };
     delete given.name;
-    const change = (key, value) => ({ ap: { scheme: { name: scheme.name, ...this.plain(scheme, { ...given, [key]: value }) } } });
+    const change = (key, value) => this.ofBss({ ap: { scheme: { name: scheme.name, ...this.plain(scheme, { ...given, [key]: value }) } } });
     const fields = scheme.parameters.filter((one) => one.kind !== "fixed").map((one) => {
       const value = given[one.key] ?? one.default;
       const label = one.key.replaceAll("_", " ");
@@ -117,8 +131,9 @@ export class Forms {
   }
 
   counts(scene, values) {
-    const set = el("fieldset", {}, el("legend", { textContent: "Open flows" }));
-    for (const group of scene.groups) {
+    const set = el("fieldset", {}, this.heading("Open flows"));
+    const own = new Set(scene.flows.filter(({ station }) => this.bss.stations.includes(station)).map(({ group }) => group));
+    for (const group of scene.groups.filter(({ name }) => own.has(name))) {
       const said = el("output", { textContent: String(values.counts[group.name]) });
       const input = el("input", { type: "range", min: "0", max: String(group.most), value: String(values.counts[group.name]) });
       input.addEventListener("input", () => { said.textContent = input.value; });
@@ -135,7 +150,7 @@ export class Forms {
     const over = scene.groups.filter((group) => group.over_tcp).map((group) => group.name);
     if (!over.length) return null;
     const first = values.tcp[over[0]];
-    const set = el("fieldset", {}, el("legend", { textContent: "TCP of new connections" }));
+    const set = el("fieldset", {}, el("legend", { textContent: `TCP of new connections${scene.bsss.length > 1 ? " of all BSSs" : ""}` }));
     const same = (key) => over.every((name) => values.tcp[name][key] === first[key]);
     const change = (key, value) => ({ flows: { tcp: { [key]: value } } });
     const control = this.choice(first.congestion_control, scene.congestion_controls, (name) => change("congestion_control", name));
@@ -159,17 +174,42 @@ export class Forms {
   }
 
   wire(scene, values) {
-    const set = el("fieldset", {}, el("legend", { textContent: "Wire" }));
+    const several = scene.bsss.length > 1;
+    const heading = several && !this.bss.has_wire ? el("legend", { textContent: `Wire that ${this.bss.name} shares with ${scene.bsss[0].name}` })
+      : this.heading("Wire");
+    const set = el("fieldset", {}, heading);
+    const of = (change) => (this.bss.has_wire ? this.ofBss(change) : change);
     set.append(this.field("One-way delay [ms]", this.numeric(values.one_way_delay_ms, scene.bounds["wire.one_way_delay_ms"], "any",
-      (ms) => ({ wire: { one_way_delay_ms: ms } }))));
+      (ms) => of({ wire: { one_way_delay_ms: ms } }))));
+    return set;
+  }
+
+  /** In a field: what cannot change during a run. */
+  fixed(scene, values) {
+    if (!scene.in_field) return null;
+    const set = el("fieldset", {}, el("legend", { textContent: "By a restart" }));
+    const wanted = {};
+    const add = (label, key, least, title) => {
+      const input = el("input", { type: "number", value: String(values.fixed[key] ?? ""), min: String(least), step: "1", placeholder: "none" });
+      input.addEventListener("change", () => { wanted[key] = input.value === "" ? null : Number(input.value); });
+      set.append(this.field(label, input, title));
+    };
+    add("RTS above [bytes]", "mac.rts_threshold_bytes", 0, "RTS and CTS precede longer frames of all nodes; none: never");
+    const channel = `bss[${values.bss}].channel`;
+    if (channel in values.fixed) add(`Channel of ${values.bss}`, channel, 1, "By its number, of the width and band of the PHY");
+    const again = el("button", { type: "button", textContent: "Restart with these" });
+    again.title = "Begins again at time zero with these values";
+    again.addEventListener("click", () => this.restart(wanted));
+    set.append(el("p", { className: "hint", textContent: "RTS and channels, like positions and powers, hold for a whole run." }), again);
     return set;
   }
 
   rates(scene, values, state) {
-    const set = el("fieldset", {}, el("legend", { textContent: "Station" }));
+    const set = el("fieldset", {}, this.heading("Station"));
     const open = new Set(scene.flows.filter((_, i) => !state || state.flows.open[i]).map((flow) => flow.station));
-    const listed = scene.stations.filter((_, i) => open.has(i));
-    const names = listed.length ? listed : scene.stations;
+    const own = this.bss.stations.map((i) => scene.stations[i]);
+    const listed = own.filter((_, i) => open.has(this.bss.stations[i]));
+    const names = listed.length ? listed : own;
     this.station = names.includes(this.station) ? this.station : names[0];
     const index = () => scene.stations.indexOf(this.station);
     const modes = () => scene.modes[index()];

@@ -8,6 +8,8 @@ export class History {
     this.frames = [];
     /** Stretches of time in which frames were not gathered: [from, to], in ns. */
     this.unseen = [];
+    /** Frames of a field that are on the air, or whose senders do not know the outcome: they are listed later. */
+    this.underWay = [];
     this.until = 0;
   }
 
@@ -17,7 +19,8 @@ export class History {
     const before = this.until;
     this.until = t;
     const rows = state.frames;
-    let from = t;
+    this.underWay = state.frames_under_way.map(([begin, end, node, kind]) => ({ begins: t - begin, ends: t - end, node, kind }));
+    let from = Math.min(t, ...this.underWay.map((frame) => frame.begins));
     for (const row of rows) {
       const frame = { begins: t - row[0], ends: t - row[1], node: row[2], kind: row[3], outcome: row[4], flow: row[5],
         cls: row[6], attempt: row[7], rate: row[8], waits: t - row[9], mpdus: row[10] };

@@ -1,6 +1,7 @@
 // The page: pictures come in, a worker draws them, texts and charts follow; what is turned goes out.
 
 import { AirTexts } from "./air.js";
+import { BsssView } from "./bsss.js";
 import { BufferTexts } from "./buffer.js";
 import { colours, readColours } from "./colours.js";
 import { Courses } from "./courses.js";
@@ -59,10 +60,13 @@ const change = (what) => ask({ type: "change", change: what });
 
 const buffer = new BufferTexts($("buffer-said"), document.querySelector(".rates"), $("gauges"));
 const air = new AirTexts($("air-said"), $("zoom-said"));
-const flows = new FlowsView({ bars: $("bars"), jain: $("jain"), said: $("flows-said"),
+const flows = new FlowsView({ bars: $("bars"), jain: $("jain"), jainOf: $("jain-of"), said: $("flows-said"),
   boxes: { goodput: $("chart-goodput"), cwnd: $("chart-cwnd"), rtt: $("chart-rtt") } }, select);
-const forms = new Forms($("controls"), change, () => store && rebuild());
-const lesson = new LessonView({ section: $("story"), title: $("story-title"), captions: $("captions"), waiting: $("waiting") }, change);
+const bsss = new BsssView($("field"), $("bsss"));
+const forms = new Forms($("controls"), change, () => store && rebuild(),
+  (keys) => beginAgain({ lesson: named(), set: { ...scene.set, ...keys } }).catch(() => {}));
+const lesson = new LessonView({ section: $("story"), title: $("story-title"), captions: $("captions"), waiting: $("waiting") }, change,
+  (caption) => beginAgain({ lesson: named(), caption }));
 lab.lesson = lesson;
 
 const painter = new Worker("painter.js", { type: "module" });
@@ -100,7 +104,7 @@ function look() {
 }
 
 function begin(message) {
-  scene = message.scene;
+  scene = { ...message.scene, set: message.set };
   generation = message.generation;
   store = new Store(scene);
   store.values = message.values;
@@ -115,16 +119,20 @@ function begin(message) {
   chooser.value = message.lesson?.name ?? "";
   readColours();
   buffer.clear();
+  bsss.clear(scene);
+  $("bss").replaceChildren(...scene.bsss.map(({ name }) => new Option(name, name)));
+  $("bss-choice").hidden = scene.bsss.length < 2;
   painter.postMessage({ type: "scene", scene });
   look();
   flows.clear(store, courses);
   lesson.load(message.lesson);
-  if (message.lesson) setSpeed(SPEEDS.indexOf(message.lesson.speed));
+  if (message.lesson?.shown === 0) setSpeed(SPEEDS.indexOf(message.lesson.speed));
   forms.state = null;
   rebuild();
 }
 
 function rebuild() {
+  $("bss").value = store.values.bss;
   // A form that is in use keeps the focus: the element at the same place gets it.
   const inputs = () => [...$("controls").querySelectorAll("input, select, button, summary")];
   const place = inputs().indexOf(document.activeElement);
@@ -188,7 +196,7 @@ function write() {
 }
 
 const chart = () => flows.drawChart(store);
-const TURNS = [() => buffer.write(store), chart, () => air.write(store), chart, () => flows.write(store), chart];
+const TURNS = [() => buffer.write(store), chart, () => { air.write(store); bsss.write(store); }, chart, () => flows.write(store), chart];
 
 function header(message) {
   const text = clock(message.state.time_ns);
@@ -265,14 +273,25 @@ function zoom(factor) {
   schedule();
 }
 
+/** The lesson that is chosen, if any. */
+const named = () => $("lesson").value || null;
+
+/** Starts from time zero; a run that is under way continues so. */
+async function beginAgain(what) {
+  const playing = store?.message?.playing;
+  await ask({ type: "load", ...what });
+  if (playing) await play();
+}
+
 const quietly = (action) => () => { action().catch(() => {}); };
 $("play").addEventListener("click", quietly(toggle));
 $("step").addEventListener("click", quietly(step));
 $("save").addEventListener("click", quietly(save));
-$("restart").addEventListener("click", quietly(() => ask({ type: "load", lesson: $("lesson").value || null })));
+$("restart").addEventListener("click", quietly(() => ask({ type: "load", lesson: named(), set: named() ? {} : scene.set })));
 $("lesson").addEventListener("change", quietly(async () => {
-  await ask({ type: "load", lesson: $("lesson").value || null });
+  await ask({ type: "load", lesson: named() });
 }));
+$("bss").addEventListener("change", quietly(() => ask({ type: "show", bss: $("bss").value })));
 $("speed").addEventListener("input", () => setSpeed(Number($("speed").value)));
 $("zoom-in").addEventListener("click", () => zoom(0.5));
 $("zoom-out").addEventListener("click", () => zoom(2));

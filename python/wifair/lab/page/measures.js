@@ -16,8 +16,11 @@ const goodput = (store, group) => mean(members(store, group).map((i) => store.ra
 const rtt = (store, group) => mean(members(store, group).map((i) => store.rates.rtt[i]).filter((x) => x !== null));
 const airtime = (store, group) => mean([...new Set(members(store, group).map((i) => store.scene.flows[i].station))]
   .map((station) => store.rates.up[station] + store.rates.down[station]));
-const fates = (store, names, cls) => sum(cls === undefined ? [0, 1, 2] : [cls],
+const fates = (store, names, cls) => store.rates.fates && sum(cls === undefined ? [0, 1, 2] : [cls],
   (c) => sum(names, (name) => store.rates.fates[c][name]));
+
+const numberOf = (store, bss) => store.scene.bsss.findIndex(({ name }) => name === bss);
+const share = (store, key, bss) => store.rates.field[key][numberOf(store, bss)] / 1e9;
 
 const MEASURES = {
   /** Simulated seconds since the start. */
@@ -67,6 +70,21 @@ const MEASURES = {
   ap_packets_per_ppdu: (store) => store.rates.perPpdu.ap,
   /** Mean number of packets in a PPDU of a station. */
   station_packets_per_ppdu: (store) => store.rates.perPpdu.stations,
+  /** Goodput of all flows of a BSS, in Mbit/s. */
+  bss_goodput_mbps: (store, { bss }) => {
+    const { stations } = store.scene.bsss[numberOf(store, bss)];
+    return sum(store.scene.flows, (flow, i) => (stations.includes(flow.station) ? store.rates.goodput[i] : 0));
+  },
+  /** Share of the time in which a frame of a BSS of a field is on the air. */
+  busy_own: (store, { bss }) => share(store, "busy_own_ns", bss),
+  /** Share of the time in which none is, and its AP senses the frames of others. */
+  busy_others: (store, { bss }) => share(store, "busy_others_ns", bss),
+  /** Frames of a BSS of a field that are lost to hidden ones, per attempt of its nodes. */
+  lost_hidden_per_attempt: (store, { bss }) => {
+    const number = numberOf(store, bss);
+    const attempts = sum(store.scene.bsss[number].stations, (station) => store.rates.attempts[station]);
+    return attempts > 0 ? store.rates.field.lost_hidden[number] / attempts : null;
+  },
   /** Retransmission timeouts of a group's flows, per second. */
   timeouts_per_s: (store, { group }) => sum(members(store, group), (i) => store.rates.timeouts[i]),
 };

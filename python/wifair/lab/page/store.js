@@ -10,6 +10,8 @@ export class Store {
   /** `scene`: names and groups. */
   constructor(scene) {
     this.scene = scene;
+    /** By node: the number of its BSS. Nodes are the AP of the first BSS, all stations, then the other APs. */
+    this.bssOf = bssOfNodes(scene);
     this.state = null;
     this.past = [];
     this.rates = null;
@@ -28,12 +30,14 @@ export class Store {
     const last = this.past[this.past.length - 1];
     if (!last || t > last.t) {
       this.past.push(entry);
+    } else if (entry.bss !== last.bss) {
+      this.past[this.past.length - 1] = entry;
     }
     const span = Math.max(WINDOW_NS, last ? t - last.t : 0);
     while (this.past.length > 2 && this.past[1].t <= t - span) this.past.shift();
     this.thin(span);
     const first = this.past[0];
-    if (first && t > first.t) this.rates = this.rate(first, entry);
+    if (first && t > first.t) this.rates = { ...this.rate(first, entry), ...this.ofShown(entry) };
     return entry;
   }
 
@@ -41,7 +45,8 @@ export class Store {
     for (const frame of frames) {
       const [node, packets] = [frame[2], frame[10].length / 4];
       if (packets === 0) continue;
-      const of = node === 0 ? this.ppdus.ap : this.ppdus.stations;
+      if (this.bssOf[node] !== this.state.bss) continue;
+      const of = isAp(this.scene, node) ? this.ppdus.ap : this.ppdus.stations;
       of.count += 1;
       of.packets += packets;
     }
@@ -50,10 +55,11 @@ export class Store {
   entry(state, t) {
     const flows = state.flows;
     const stations = state.stations;
+    const attempts = stations.attempts_up.map((count, i) => count + stations.attempts_down[i]);
     const counters = state.tx_queues.map((txQueue) => txQueue.counters.map((row) => row.slice()));
-    return { t, delivered: flows.delivered_bytes, rttCount: flows.rtt_count, rttSum: flows.rtt_sum_ns,
+    return { t, bss: state.bss, delivered: flows.delivered_bytes, rttCount: flows.rtt_count, rttSum: flows.rtt_sum_ns,
       retransmitted: flows.retransmitted, timeouts: flows.timeouts, up: stations.airtime_up_ns, down: stations.airtime_down_ns,
-      cwnd: flows.cwnd_bytes, counters, air: state.air, ppdus: structuredClone(this.ppdus),
+      cwnd: flows.cwnd_bytes, counters, air: state.air, field: state.field, attempts, ppdus: structuredClone(this.ppdus),
       sojournCount: sum(state.tx_queues, (p) => p.sojourn_count), sojournSum: sum(state.tx_queues, (p) => p.sojourn_sum_ns) };
   }
 
@@ -68,21 +74,29 @@ export class Store {
     this.past = kept;
   }
 
+  /** Rates of what pictures have of the BSS that is shown alone; null where another was shown before. */
+  ofShown(b) {
+    const a = this.past.find(({ t, bss }) => bss === b.bss && t < b.t);
+    if (!a) return { fates: null, collisions: null, beacons: null, idle: null, exchanges: null, perPpdu: { ap: null, stations: null }, sojourn: null };
+    const s = (b.t - a.t) / 1e9;
+    const fates = [0, 1, 2].map((cls) => Object.fromEntries(FATES.map((fate, f) =>
+      [fate, sum(b.counters, (txQueue, p) => txQueue[cls][f] - (a.counters[p]?.[cls][f] ?? 0)) / s])));
+    const left = b.sojournCount - a.sojournCount;
+    return { fates, collisions: (b.air.collision_ns - a.air.collision_ns) / 1e9 / s,
+      beacons: (b.air.beacon_ns - a.air.beacon_ns) / 1e9 / s, idle: (b.air.idle_ns - a.air.idle_ns) / 1e9 / s,
+      exchanges: (b.air.exchanges - a.air.exchanges) / s,
+      perPpdu: { ap: perPpdu(a.ppdus.ap, b.ppdus.ap), stations: perPpdu(a.ppdus.stations, b.ppdus.stations) },
+      sojourn: left > 0 ? (b.sojournSum - a.sojournSum) / left / 1e6 : null };
+  }
+
   /** Rates between two entries, per simulated second. */
   rate(a, b) {
     const s = (b.t - a.t) / 1e9;
     const each = (key) => b[key].map((value, i) => (value - a[key][i]) / s);
-    const fates = [0, 1, 2].map((cls) => Object.fromEntries(FATES.map((fate, f) =>
-      [fate, sum(b.counters, (txQueue, p) => txQueue[cls][f] - (a.counters[p]?.[cls][f] ?? 0)) / s])));
-    const up = each("up").map((x) => x / 1e9);
-    const down = each("down").map((x) => x / 1e9);
-    const left = b.sojournCount - a.sojournCount;
-    return { seconds: s, goodput: each("delivered").map((x) => x * 8e-6), rtt: meanRtt(a, b), fates, up, down,
-      collisions: (b.air.collision_ns - a.air.collision_ns) / 1e9 / s,
-      beacons: (b.air.beacon_ns - a.air.beacon_ns) / 1e9 / s, idle: (b.air.idle_ns - a.air.idle_ns) / 1e9 / s,
-      exchanges: (b.air.exchanges - a.air.exchanges) / s, retransmitted: each("retransmitted"), timeouts: each("timeouts"),
-      perPpdu: { ap: perPpdu(a.ppdus.ap, b.ppdus.ap), stations: perPpdu(a.ppdus.stations, b.ppdus.stations) },
-      sojourn: left > 0 ? (b.sojournSum - a.sojournSum) / left / 1e6 : null };
+    return { seconds: s, goodput: each("delivered").map((x) => x * 8e-6), rtt: meanRtt(a, b), up: each("up").map((x) => x / 1e9),
+      down: each("down").map((x) => x / 1e9), attempts: each("attempts"), retransmitted: each("retransmitted"), timeouts: each("timeouts"),
+      field: Object.fromEntries(Object.entries(b.field).map(([key, values]) =>
+        [key, values.map((value, i) => (value - a.field[key][i]) / s)])) };
   }
 
   /** Indexes of the flows that are open, or still deliver. */
@@ -99,6 +113,25 @@ export class Store {
     const squares = x.reduce((a, b) => a + b * b, 0);
     return squares > 0 ? x.reduce((a, b) => a + b, 0) ** 2 / (x.length * squares) : null;
   }
+}
+
+/** Whether a node is an access point. */
+export function isAp(scene, node) {
+  return node === 0 || node > scene.stations.length;
+}
+
+/** The node that is the access point of a BSS. */
+export function apOf(scene, bss) {
+  return bss === 0 ? 0 : scene.stations.length + bss;
+}
+
+function bssOfNodes(scene) {
+  const found = [];
+  scene.bsss.forEach(({ stations }, bss) => {
+    found[apOf(scene, bss)] = bss;
+    for (const station of stations) found[station + 1] = bss;
+  });
+  return found;
 }
 
 /** Mean number of packets of the PPDUs counted between; null where there are none. */
