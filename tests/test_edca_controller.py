@@ -13,14 +13,14 @@ UPLOADS_END_S = 10
 
 
 def scenario(**edca: Any) -> Scenario:
-    """Three uploads that end in mid-run, and three downloads."""
+    """Five uploads that end in mid-run, and three downloads."""
     return Scenario(
         run={"warmup_s": 0, "duration_s": 20, "sample_interval_s": 1},
         phy={"name": "802.11ax"},
         mac={"edca": edca},
         tcp={"profile": "today"},
         flows=[
-            {"name": "up", "count": 3, "direction": "up", "stop_s": UPLOADS_END_S},
+            {"name": "up", "count": 5, "direction": "up", "stop_s": UPLOADS_END_S},
             {"name": "down", "count": 3, "direction": "down"},
         ],
     )

@@ -71,7 +71,7 @@ def test_another_control_replaces_that_of_a_profile_whole() -> None:
     assert slower["congestion_control"]["least_growth_percent"] == 5
     with pytest.raises(ScenarioError, match="loss_detection") as found:
         plan_of(tcp={"profile": "linux", "loss_detection": "duplicate-acks"})
-    assert found.value.key == "tcp.congestion_control"
+    assert found.value.key == "tcp.rto.samples"
 
 
 @pytest.mark.parametrize("profile", ["today", "linux", "windows", "apple"])

@@ -264,7 +264,7 @@ impl LiveNetwork {
     fn field(&self, now: Time) -> Value {
         let air = self.network.air();
         let usages = (0..air.count())
-            .filter_map(|bss| air.field_usage(bss, now).or_else(|| air.bss(bss).field_usage(now)));
+            .filter_map(|bss| air.field_usage(bss, now).or_else(|| FieldUsage::of_only(air.bss(bss), now)));
         let usages: Vec<FieldUsage> = usages.collect();
         let each = |of: fn(&FieldUsage) -> u64| usages.iter().map(of).collect::<Vec<_>>();
         json!({

@@ -290,8 +290,8 @@ impl Aggregation {
         self.pending[function.index()].retain(|other| *other != link);
     }
 
-    /// Makes a link that is not in service, or whose PPDU is formed or dissolved, pending if it has anything left to send: before
-    /// all others if firmware serves it, and its last PPDU was a sample. Returns whether it became pending.
+    /// Makes a link that is not in service, or whose PPDU is formed or dissolved, pending if it has anything left to send:
+    /// before all others if firmware serves it and its last PPDU was a sample. Returns whether it became pending.
     pub fn release(&mut self, function: EdcafId, link: LinkId, rank: usize) -> bool {
         let Some(Agreement { originator, .. }) = self.of(link, rank) else { return false };
         let (is_pending, is_full) = (originator.is_pending(), originator.is_full());

@@ -11,6 +11,14 @@ use crate::phy::RateIndex;
 use crate::rate::{RateAdaptation, Start};
 use crate::spec::{DOWN_KEYS, StationChange, UP_KEYS};
 
+/// What `build` gives for a link that starts with a mode, with the link's random stream from its beginning.
+fn built_for<T>(bss: &Bss, link: LinkId, first: RateIndex, build: impl FnOnce(Start) -> T) -> T {
+    let ChannelRecipe { labels, seed, .. } = &bss.channel_recipe;
+    let label = &labels[Node::Station(link.station()).index()];
+    let mut rng = Rng::stream(*seed, label, RATE_PURPOSES[link.direction() as usize]);
+    build(Start { first, modes: bss.exchanges.modes.of(link.station()), rng: &mut rng })
+}
+
 impl Bss {
     /// Checks a change of the station in the current state of the BSS. `path` is its key in the plan.
     ///
@@ -54,20 +62,12 @@ impl Bss {
         for (down, first) in [(false, up), (true, down)] {
             if let Some(first) = first {
                 let link = LinkId::of(down, station);
-                self.exchanges.links[link.index()].adaptation =
-                    self.adaptation_from(link, first, |start| self.rate_adaptation.build(start));
+                let adaptation = built_for(self, link, first, |start| self.rate_adaptation.build(start));
+                self.exchanges.links[link.index()].adaptation = adaptation;
                 self.exchanges.set_rate(link, first.into(), now);
             }
         }
         self.set_channel(station, change, now);
-    }
-
-    /// What `build` gives for a link that starts with a mode, with the link's random stream from its beginning.
-    fn adaptation_from<T>(&self, link: LinkId, first: RateIndex, build: impl FnOnce(Start) -> T) -> T {
-        let ChannelRecipe { labels, seed, .. } = &self.channel_recipe;
-        let label = &labels[Node::Station(link.station()).index()];
-        let mut rng = Rng::stream(*seed, label, RATE_PURPOSES[link.direction() as usize]);
-        build(Start { first, modes: self.exchanges.modes.of(link.station()), rng: &mut rng })
     }
 
     /// Gives one direction of a station's link another rate adaptation, which begins with the link's present mode. For what
@@ -80,7 +80,7 @@ impl Bss {
     ) {
         let link = LinkId::of(direction == Direction::Down, station);
         let first = self.exchanges.modes.of(station).index_of(&self.link_mode(station, direction));
-        let adaptation = self.adaptation_from(link, first, build);
+        let adaptation = built_for(self, link, first, build);
         let row = &mut self.exchanges.links[link.index()];
         (row.adapts, row.adaptation) = (adaptation.adapts(), adaptation);
     }

@@ -39,15 +39,17 @@ impl Bss {
         }
     }
 
-    /// How the frames of a BSS that is alone in its field fare; `None` if it is in no field.
-    pub fn field_usage(&self, now: Time) -> Option<FieldUsage> {
-        let share = self.exchanges.field.as_deref().filter(|share| share.is_alone());
-        share.map(FieldShare::field).map(|field| field.usage(0, now))
-    }
-
     /// When the packet of an attempt's sender came into service; of a link queue, when it did, or when the outcome of its last
     /// PPDU became known.
     pub fn in_service_since(&self, sender: u32) -> Time {
         self.exchanges.nodes.edcaf(EdcafId::at(sender as usize)).taken_at()
+    }
+}
+
+impl FieldUsage {
+    /// How the frames of a BSS that is alone in its field fare; `None` if it is in no field.
+    pub fn of_only(bss: &Bss, now: Time) -> Option<FieldUsage> {
+        let share = bss.exchanges.field.as_deref().filter(|share| share.is_alone());
+        share.map(FieldShare::field).map(|field| field.usage(0, now))
     }
 }

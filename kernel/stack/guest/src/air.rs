@@ -4,9 +4,9 @@
 //! [`Bss::send_down`]), below queues that the kernel's limits keep short. The BSS decides which frames share a PPDU, when it is
 //! sent and what becomes of it. Other frames (management, group addresses) pass at once and take no airtime.
 //!
-//! If the plan has a rate adaptation, the kernel's takes its place (`rates.rs`). Otherwise the kernel fixes one rate, that of the
-//! first station. Where a link of the plan has another mode, the medium then reports that mode, as firmware does that chooses rates
-//! itself.
+//! If the plan has a rate adaptation, the kernel's takes its place (`rates.rs`). Otherwise the kernel fixes one rate, that of
+//! the first station. Where a link of the plan has another mode, the medium then reports that mode, as firmware does that
+//! chooses rates itself.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -51,8 +51,8 @@ pub struct Air {
     marks: UnixDatagram,
     clock: Clock,
     batch: Batch,
-    /// The frames in the BSS, by the number of their packet; also those that their sender is rid of, since the receiver may hold
-    /// them until others arrive.
+    /// The frames in the BSS, by the number of their packet; also those that their sender is rid of, since the receiver may
+    /// hold them until others arrive.
     frames: BTreeMap<u32, Frame>,
     entered: u32,
     reports: BTreeMap<(Time, u32), Report>,

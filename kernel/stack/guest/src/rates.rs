@@ -1,8 +1,8 @@
 //! The kernel's rate control as the rate adaptation of a link in the BSS.
 //!
 //! The kernel asks for a chain of rates with each frame, and marks those with which it probes a rate. A PPDU is tried down the
-//! chain of its first frame, as in ath9k's chips. A probe is made as the BSS makes samples: the next PPDU of the link has one MPDU,
-//! whichever is the first, and the chain of the marked frame.
+//! chain of its first frame, as in ath9k's chips. A probe is made as the BSS makes samples: the next PPDU of the link has one
+//! MPDU, whichever is the first, and the chain of the marked frame.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
