@@ -4,7 +4,7 @@
         [--simulate KEY=VALUE] [--kernel KEY=VALUE] [--page docs/peers-linux.md] [--keep FILE.json]
 
 Each cell is run by the kernel in user-mode Linux and by `wifair run`, with the same scenario. The kernel's runs are kept in the file and not
-repeated. The same seed gives the same run.
+repeated. The same seed gives the same run. `--minstrel` wants `make -C kernel/stack one-stream`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from wifair.scenario.scenario import Scenario
 from wifair.stats import Interval, jain, t_interval
 
 MARKS = Marks("linux-stack", "benches/linux_stack.py")
+OF_MINSTREL = "linux-stack-minstrel"
 KERNEL = Path(__file__).resolve().parent.parent / "kernel"
 SIMULATED = 10
 # Data frames per access category below mac80211. Its airtime limits are reached first.
@@ -178,7 +179,10 @@ def boot(
         "rate_mbps": wire["rate_mbps"],
     }
     # Address randomisation off: the guest's random numbers follow from the seed and from what the kernel finds in memory.
-    command = ["setarch", "-R", str(KERNEL / "build" / f"uml-{kind}" / "linux")]
+    kernel = KERNEL / "build" / f"uml-{kind}" / "linux"
+    if not kernel.exists():
+        sys.exit(f"{kernel}: there is no such kernel; kernel/stack/README.md says what builds it.")
+    command = ["setarch", "-R", str(kernel)]
     command += [
         "mem=512M",
         "root=/dev/root",
@@ -325,7 +329,7 @@ def main() -> None:
         metavar="KEY=VALUE",
         help="change the kernel alone: a parameter of a module",
     )
-    parser.add_argument("--marks", default=MARKS.what, help="the part of the page that is written")
+    parser.add_argument("--marks", help="the part of the page that is written")
     parser.add_argument("--page", type=Path)
     parser.add_argument("--keep", type=Path, default=KERNEL / "build" / "linux_stack.json")
     given = parser.parse_args()
@@ -362,7 +366,8 @@ def main() -> None:
     text = f"{summary}\n\n{table(HEADS, lines)}"
     print(text)
     if given.page:
-        Marks(given.marks, MARKS.command).write(given.page, text)
+        what = given.marks or (OF_MINSTREL if given.minstrel else MARKS.what)
+        Marks(what, MARKS.command).write(given.page, text)
 
 
 if __name__ == "__main__":
