@@ -5,6 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import Cli
 from hypothesis import given
@@ -12,9 +13,13 @@ from hypothesis import strategies as st
 from wifair.analysis.sweep import label
 from wifair.errors import InputError
 from wifair.everything.contenders import REFERENCE
+from wifair.everything.contest import Judged, Setting
+from wifair.everything.criteria import criteria
+from wifair.everything.verdict import Verdict as Compared
 from wifair.papers import find
 from wifair.papers.claims import Verdict
 from wifair.scenario.components import components
+from wifair.shipping import figures
 from wifair.shipping.access import ACCESSES, CONTROLLED, name
 from wifair.shipping.claims import CLAIMS
 from wifair.shipping.counts import Count
@@ -120,6 +125,27 @@ def test_what_the_study_does_not_have_is_refused() -> None:
         study.reproduce("quick", "wages", None, None, None)
     with pytest.raises(InputError, match="reading: 'ideal' is not allowed here"):
         study.reproduce("quick", None, None, None, None, reading="ideal")
+
+
+def test_networks_in_which_the_scheme_costs_something_are_listed_with_what_they_gain_and_lose() -> None:
+    settings = population_part("population", "", 1, "quick", 2).contest.settings[2:5]
+    outcomes = {
+        "population": {SCHEME: [verdict(setting, paid) for setting, paid in zip(settings, (0, 4, 40), strict=True)]}
+    }
+    text = figures.texts(outcomes, "populations")["populations"]
+    [line] = [line for line in text.splitlines() if f"`{settings[2].staged.id}`" in line]
+    assert [part.strip() for part in line.split("|")[2:4]] == ["ping 5.4", "total 10.5"]
+    assert f"`{settings[0].staged.id}`" not in text
+    free = {"population": {SCHEME: [verdict(settings[0], 0)]}}
+    assert "costs something" not in figures.texts(free, "populations")["populations"]
+
+
+def verdict(setting: Setting, paid_percent: int) -> Judged:
+    """A setting in which a ping takes 0.6 of what it takes under `mac80211`, and a share of the goodput is paid for it."""
+    wanted = {criterion.id: criterion for criterion in criteria(setting.plan)}
+    own = {"ping": 0.6, "total": 1 - paid_percent / 100}
+    values = {id: np.array([[1.0, 1.0], [own.get(id, 1.0)] * 2]) for id in wanted}
+    return Judged(setting, Compared((REFERENCE, SCHEME), tuple(wanted.values()), values, (2, 2)), {})
 
 
 @pytest.mark.whole

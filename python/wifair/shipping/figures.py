@@ -12,7 +12,7 @@ from wifair.everything.shares import WORDS
 from wifair.everything.verdict import Standing, Verdict
 from wifair.markdown import table
 from wifair.shipping.access import ACCESSES, CONTROLLED, name
-from wifair.shipping.claims import FINAL, LOOKED_AT, POPULATIONS, median_gains, standings
+from wifair.shipping.claims import COSTS, FINAL, LOOKED_AT, POPULATIONS, median_gains, standings
 from wifair.shipping.counts import Outcomes
 from wifair.shipping.parts import (
     ACCESS,
@@ -123,12 +123,36 @@ def _table(outcomes: Outcomes, figure: str) -> str:
     gains = {
         f"{each}: {what}": median_gains(outcomes[part][each], each)
         for part, what in POPULATIONS.items()
-        if part in outcomes
         for each in IN_POPULATIONS
+        if each in outcomes.get(part, {})
     }
     ids = list(dict.fromkeys(id for each in gains.values() for id in each))
     lines = [(told, *(signed(each[id]) if id in each else "–" for id in ids)) for told, each in gains.items()]
-    return f"{text}\n\nMedian gain in units of what matters:\n\n{table(('', *ids), lines)}\n"
+    return f"{text}\n\nMedian gain in units of what matters:\n\n{table(('', *ids), lines)}\n{_costly(outcomes)}"
+
+
+def _costly(outcomes: Outcomes) -> str:
+    """The networks in which the scheme costs something, with what is shown to be better and worse, in units of what matters."""
+    lines = [
+        (
+            f"`{judged.setting.staged.id}`",
+            *(_shown(judged.verdict, *each) for each in ((SCHEME, REFERENCE), (REFERENCE, SCHEME))),
+        )
+        for part in POPULATIONS
+        for judged in outcomes.get(part, {}).get(SCHEME, ())
+        if judged.verdict.standing(SCHEME, REFERENCE) in COSTS
+    ]
+    if not lines:
+        return ""
+    told = table(("network", "better by", "worse by"), lines)
+    return f"\nWhere `{SCHEME}` costs something, in units of what matters:\n\n{told}\n"
+
+
+def _shown(verdict: Verdict, better: str, worse: str) -> str:
+    """By how much one scheme is better than another by each criterion by which it is shown to be, the largest first."""
+    i, j = (verdict.contenders.index(each) for each in (better, worse))
+    gaps = {c.id: verdict.gap(better, worse, c) for c in verdict.judged if verdict.orders[c.id].better[i, j]}
+    return ", ".join(f"{id} {abs(gaps[id]):.1f}" for id in sorted(gaps, key=lambda id: -abs(gaps[id])))
 
 
 def signed(units: float) -> str:
