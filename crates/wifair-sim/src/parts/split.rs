@@ -30,7 +30,10 @@ pub(super) fn split(plan: &Plan, seed: u64) -> Result<Vec<PartPlan>, SpecError> 
     }
     let part_of = parts_of_bsss(plan, seed)?;
     let firsts = (0..part_of.len()).filter(|&bss| part_of[bss] == bss);
-    let parts: Vec<PartPlan> = firsts.map(|part| part_plan(plan, &part_of, part)).collect();
+    let has_subchannels = plan.obss_spec().has_subchannels()?;
+    let mut parts: Vec<PartPlan> = firsts.map(|part| part_plan(plan, &part_of, part)).collect();
+    let fields = parts.iter_mut().filter_map(|part| part.plan.bss.field.as_mut());
+    fields.for_each(|field| field.subchannels = has_subchannels);
     Ok(if parts.len() > 1 { parts } else { vec![] })
 }
 
@@ -80,6 +83,7 @@ fn part_plan(plan: &Plan, part_of: &[usize], part: usize) -> PartPlan {
         bss: plan.bss.clone(),
         bss_label: plan.bss_label.clone(),
         bss_channel: plan.bss_channel,
+        bss_primary: plan.bss_primary,
         neighbours: neighbours.map(|(_, neighbour)| neighbour.clone()).collect(),
         wire: plan.wire.clone(),
         flows: vec![],
