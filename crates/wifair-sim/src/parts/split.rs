@@ -188,6 +188,28 @@ mod tests {
         assert_eq!(parts(FAR_M, event), <[Vec<usize>; 0]>::default());
     }
 
+    /// Two channels overlap in part, wherever the nodes are: then all parts judge powers alike.
+    #[test]
+    fn parts_have_subchannels_if_the_plan_has() {
+        let of_parts = |primary: u16| {
+            let plan = plan(1e5, |plan| {
+                plan["bss"]["phy"] = json!({"name": "802.11n", "width_mhz": 40});
+                plan["bss_channel"] = json!(38);
+                plan["bss"]["stations"][0]["rate_mbps"] = Value::Null;
+                for neighbour in plan["neighbours"].as_array_mut().unwrap() {
+                    neighbour["channel"] = json!(38);
+                    neighbour["stations"][0]["rate_mbps"] = Value::Null;
+                }
+                plan["neighbours"][1]["primary"] = json!(primary);
+            });
+            let parts = split(&plan, 1).unwrap();
+            let has_subchannels = |part: &PartPlan| part.plan.bss.field.as_ref().unwrap().subchannels;
+            parts.iter().map(has_subchannels).collect::<Vec<_>>()
+        };
+        assert_eq!(of_parts(36), [false; 4]);
+        assert_eq!(of_parts(40), [true; 4]);
+    }
+
     /// A scheme of another program may share what it likes.
     #[test]
     fn a_plan_with_a_scheme_of_another_program_is_one_part() {
