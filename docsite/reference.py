@@ -132,12 +132,15 @@ def _own() -> list[Key]:
 def _bss() -> list[Key]:
     told = {
         "name": "The name of the BSS and of its access point.",
-        "channel": "Number of its channel, of the band and width of `[phy]`. Without the key in any BSS, all are on one channel.",
+        "channel": "Number of its channel, of the band of `[phy]` and its width. Without the key in any BSS, all are on one channel.",
+        "width_mhz": "Width of its channel in MHz. Without the key, that of `[phy]`.",
+        "primary": "Number of its primary channel of 20 MHz. Without the key, the lowest in its channel.",
         "ap": "Keys of `[ap]`, which hold over that table.",
         "wire": "A separate wire, with keys of `[wire]` that hold over that table; `{}` for one like that. Without the key, the BSS shares "
         "the wire of the first.",
     }
-    allowed = {"channel": "a channel number", "ap": "a table", "wire": "a table"}
+    numbers = {"channel": "a channel number", "width_mhz": "20, 40, 80, 160 or 320", "primary": "a channel number"}
+    allowed = {**numbers, "ap": "a table", "wire": "a table"}
     return [_field(BssTable, name, about, allowed.get(name, "")) for name, about in told.items()]
 
 

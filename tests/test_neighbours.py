@@ -15,6 +15,8 @@ from wifair.errors import InputError, ScenarioError
 from wifair.observed import as_ap
 from wifair.results.results import merged
 
+from docs.figures import tgax_test_4
+
 Table = dict[str, Any]
 
 PAIRS = [["left", "right"], ["left", "c"], ["a", "right"], ["a", "c"]]
@@ -68,6 +70,66 @@ def test_a_bss_has_its_own_access_point() -> None:
 AX: Table = {"phy": {"name": "802.11ax", "width_mhz": 80}, "station": {"mcs": 3}}
 G: Table = {"phy": {"name": "802.11g"}}
 ON_CHANNELS = [{"name": "mine", "channel": 36}, {"name": "left", "channel": 40}, {"name": "right", "channel": 36}]
+
+
+def placed(left: Table, primary: int = 37) -> Table:
+    """The three BSSs: 80 MHz, another in the middle."""
+    first, last = ({"name": name, "channel": 42} for name in ("mine", "right"))
+    return {"bss": [{**first, "primary": primary}, {"name": "left", **left}, last]}
+
+
+def test_a_bss_has_a_width_and_a_primary_channel() -> None:
+    part = {"channel": 46, "width_mhz": 40, "primary": 48}
+    plan = scenario(**placed(part, 44), **AX).plan()
+    assert (plan["bss"]["phy"]["width_mhz"], plan["bss_channel"], plan["bss_primary"]) == (80, 42, 44)
+    assert [{key: of.get(key) for key in part} for of in plan["neighbours"]] == [
+        part,
+        {"channel": 42, "width_mhz": None, "primary": None},
+    ]
+    narrow = scenario(**placed(part, 44), **AX).override({"bss[mine].width_mhz": 20, "bss[mine].channel": 44}).plan()
+    assert narrow["bss"]["phy"]["width_mhz"] == 20
+    assert [of["width_mhz"] for of in narrow["neighbours"]] == [40, 80]
+
+
+def wide_and_narrow(narrow_mbps: float = 4.0, **changes: Any) -> Scenario:
+    """A saturated BSS of 80 MHz, one of 20 MHz on a secondary channel of it with this load, and one out of reach."""
+    bss = [
+        {"name": "mine", "channel": 42},
+        {"name": "left", "channel": 48, "width_mhz": 20, "wire": {}},
+        {"name": "right", "channel": 42, "ap": {"position_m": [900, 0]}, "wire": {}},
+    ]
+    stations = [{"name": "b"}, {"name": "a", "bss": "left"}, {"name": "c", "bss": "right", "position_m": [905, 0]}]
+    rates = {"b": 200.0, "a": narrow_mbps, "c": 200.0}
+    flows = [
+        {"name": f"to-{name}", "station": name, "direction": "down", "application": {"name": "udp", "rate_mbps": rate}}
+        for name, rate in rates.items()
+    ]
+    far = [[one, other] for one in ("mine", "b", "left", "a") for other in ("right", "c")]
+    field = {"hidden": far, "gains": gains("mine", "left")}
+    return scenario(**{**AX, "bss": bss, "stations": stations, "flows": flows, "field": field, **changes})
+
+
+def test_a_wide_bss_defers_to_its_secondary_channels() -> None:
+    mine, left, right = wide_and_narrow().run(seeds=1).bsss["goodput_down_mbps"]
+    assert left == pytest.approx(4.0, rel=0.05), "the narrow BSS gets what it asks for"
+    assert mine < 0.95 * right, "as wide as the one out of reach, it waits for its secondary channel"
+    both = [wide_and_narrow(200.0, mac={"width": width}).run(seeds=1).bsss for width in ("static", "dynamic")]
+    static, dynamic = both
+    assert static["busy_own_share"][0] + static["busy_own_share"][1] < 1.05, "they take turns"
+    assert min(dynamic["busy_own_share"][:2]) > 0.95, "they send at once: in 40 MHz, and in 20 MHz of the other half"
+    assert dynamic["goodput_down_mbps"][0] == pytest.approx(2 * dynamic["goodput_down_mbps"][1], rel=0.02)
+
+
+def test_tgax_test_4_without_rts_is_within_5_percent() -> None:
+    published, bsss = tgax_test_4.PUBLISHED[False], tgax_test_4.scenario(False).run(seeds=6).bsss
+    for name, (mbps, _) in zip(("wide", "narrow"), published, strict=True):
+        assert bsss.filter(bsss["bss"] == name)["goodput_down_mbps"].to_numpy().mean() == pytest.approx(mbps, rel=0.05)
+
+
+def test_parts_of_a_plan_have_its_subchannels() -> None:
+    plan = wide_and_narrow()
+    one, two = (plan.run(seeds=[3], threads=threads).bsss for threads in (1, 2))
+    assert one.equals(two)
 
 
 def test_a_bss_has_a_channel() -> None:
@@ -218,7 +280,33 @@ def test_one_bss_is_the_scenario_without_the_table() -> None:
         (on(36, 37, 36), "bss[1].channel", "36, 40, 44"),
         (on(36, "36", 36), "bss[1].channel", "whole number"),  # type: ignore[arg-type]
         ({**on(42, 36, 42), **AX}, "bss[1].channel", "42 contains channel 36"),
-        ({**on(1, 6, 4), **G}, "bss[2].channel", "1, which another BSS has and 4 overlaps in part"),
+        ({**on(1, 6, 4), **G}, "bss[2].channel", "1, which another BSS has and 4 overlaps by less than 20 MHz"),
+        ({**placed({"channel": 38, "width_mhz": 40}), **AX}, "bss[0].primary", "36, 40, 44, 48"),
+        ({**placed({"channel": 38, "width_mhz": 30}, 36), **AX}, "bss[1].width_mhz", "20, 40, 80 or 160"),
+        ({**placed({"channel": 42, "width_mhz": 40}, 36), **AX}, "bss[1].channel", "38, 46, 54"),
+        (
+            {"bss": [{**each, **({"width_mhz": 40} if each["name"] == "left" else {})} for each in ON_CHANNELS]},
+            "bss[1].width_mhz",
+            "802.11a",
+        ),
+        ({**placed({"channel": 36, "width_mhz": 20, "primary": 40}, 36), **AX}, "bss[1].primary", "channel 36: 36"),
+        (
+            {"bss": [{"name": "mine"}, {"name": "left", "width_mhz": 40}, {"name": "right"}], **AX},
+            "bss[1].width_mhz",
+            "a channel of each",
+        ),
+        (
+            {"bss": [{"name": "mine", "width_mhz": 40}, {"name": "left"}, {"name": "right"}]},
+            "bss[0].width_mhz",
+            "phy.width_mhz",
+        ),
+        ({**on(42, 42, 42), **AX, "mac": {"width": "dynamic"}}, "mac.width", "overlap in part"),
+        (
+            {**on(42, 42, 42), **AX, "field": {"secondary_detection_dbm": -70.0}},
+            "field.secondary_detection_dbm",
+            "overlap in part",
+        ),
+        ({"field": {"subchannels": True}}, "field.subchannels", "20 MHz"),
         ({"ap": {"obss_pd_dbm": -72.0}}, "ap.obss_pd_dbm", "802.11ax"),
         (left_with(bss_color=3), "bss[1].ap.bss_color", "802.11ax"),
         ({**left_with(obss_pd_dbm=-60.0), **AX}, "bss[1].ap.obss_pd_dbm", "-82 to -62"),

@@ -137,7 +137,7 @@ def test_a_scan_of_iw_becomes_bsss_with_their_channels_and_gains(tmp_path: Path)
         ("channel 42 (80 MHz at 5 GHz)", -104, False),
     ]
     assert [each.why for each in made.left_out][1] == (
-        "overlaps your channel 42 (80 MHz at 5 GHz) in part, which is not modelled"
+        "overlaps your channel 42 (80 MHz at 5 GHz) in part, which the import does not take"
     )
     assert "out of reach" in made.left_out[3].why
     written_out = text(made)

@@ -12,6 +12,8 @@ from wifair.keys import nearest
 AP, STATIONS = "ap", "stations"
 # What the JSON of a canonical plan with several BSSs contains.
 SEVERAL = '"neighbours":'
+# Keys of a plan that one of a single BSS does not have.
+OF_SEVERAL = ("neighbours", "bss_label", "bss_channel", "bss_primary")
 
 
 def bsss_of(plan: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -74,7 +76,7 @@ def part(plan: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
     ap = next((each["ap"] for each in plan["neighbours"] if each["label"] == first), plan["bss"]["ap"])
     stations = [station for station in stations_of(plan) if station["label"] in labels]
     events = [event for event in plan.get("events") or [] if _is_of(event, own, labels, next(iter(bsss_of(plan))))]
-    found = {key: value for key, value in plan.items() if key not in ("neighbours", "bss_label", "bss_channel")}
+    found = {key: value for key, value in plan.items() if key not in OF_SEVERAL}
     return {
         **found,
         "bss": {**plan["bss"], "ap": ap, "stations": stations},

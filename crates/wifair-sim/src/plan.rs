@@ -44,6 +44,9 @@ pub struct Plan {
     /// Number of the channel of the BSS, of the width and band of its PHY, if its neighbours have channels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bss_channel: Option<u16>,
+    /// Number of its primary channel of 20 MHz. Without the key, the lowest in the channel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bss_primary: Option<u16>,
     /// Other BSSs; only with the table `bss.field`, whose powers hold for the nodes of all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<Neighbour>,
@@ -63,11 +66,17 @@ pub struct Plan {
 pub struct Neighbour {
     /// Unique name of the BSS and of its access point, used in results and for random streams.
     pub label: String,
-    /// Number of its channel (802.11-2020, Annex E: 42 for the 80 MHz from 5170 MHz on), of the width and band of
-    /// `bss.phy`. BSSs with different channels do not receive each other. Without the key in any BSS, all are on
-    /// one channel.
+    /// Number of its channel (802.11-2020, Annex E: 42 for the 80 MHz from 5170 MHz on), of its width and the band of
+    /// `bss.phy`. BSSs whose channels have no frequency in common do not receive each other. Without the key in any
+    /// BSS, all are on one channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<u16>,
+    /// Width of its channel in MHz. Without the key, that of `bss.phy`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub width_mhz: Option<u16>,
+    /// Number of its primary channel of 20 MHz. Without the key, the lowest in the channel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub primary: Option<u16>,
     /// The access point.
     #[serde(default)]
     pub ap: ApSpec,
@@ -378,9 +387,11 @@ impl Plan {
             let allowed = "no such key without neighbours: there is one BSS";
             return Err(SpecError::new("bss_label", "this key", allowed));
         }
-        if let (true, Some(channel)) = (self.neighbours.is_empty(), self.bss_channel) {
-            let allowed = "no such key without neighbours: there is one BSS";
-            return Err(SpecError::new("bss_channel", channel, allowed));
+        for (key, value) in [("bss_channel", self.bss_channel), ("bss_primary", self.bss_primary)] {
+            if let (true, Some(value)) = (self.neighbours.is_empty(), value) {
+                let allowed = "no such key without neighbours: there is one BSS";
+                return Err(SpecError::new(key, value, allowed));
+            }
         }
         let own = std::iter::once(("bss_label".to_string(), &self.bss_label));
         let others = self.neighbours.iter().enumerate();
@@ -420,14 +431,18 @@ impl Plan {
 
     /// The BSSs as the engine takes them.
     pub(crate) fn obss_spec(&self) -> ObssSpec {
-        let of = |Neighbour { label, channel, ap, stations, .. }: &Neighbour| NeighbourSpec {
-            label: label.clone(),
-            channel: *channel,
-            ap: ap.clone(),
-            stations: stations.clone(),
-        };
+        let of =
+            |Neighbour { label, channel, width_mhz, primary, ap, stations, .. }: &Neighbour| NeighbourSpec {
+                label: label.clone(),
+                channel: *channel,
+                width_mhz: *width_mhz,
+                primary: *primary,
+                ap: ap.clone(),
+                stations: stations.clone(),
+            };
         let neighbours = self.neighbours.iter().map(of).collect();
-        ObssSpec { bss: self.bss.clone(), channel: self.bss_channel, neighbours }
+        let (bss, channel, primary) = (self.bss.clone(), self.bss_channel, self.bss_primary);
+        ObssSpec { bss, channel, primary, neighbours }
     }
 
     /// What its BSSs have on the air, idle at time zero.
@@ -435,7 +450,10 @@ impl Plan {
     /// # Errors
     /// Returns the first value that is not allowed, by its key in the plan.
     pub(crate) fn air(&self, seed: u64) -> Result<Air, SpecError> {
-        self.air_of(seed, Air::new)
+        self.air_of(seed, |spec, seed| {
+            spec.refuse_idle_subchannels()?;
+            Air::new(spec, seed)
+        })
     }
 
     /// As [`Plan::air`], of a part of a plan with several BSSs, which may have one.
@@ -449,7 +467,8 @@ impl Plan {
         build: impl FnOnce(&ObssSpec, u64) -> Result<Air, SpecError>,
     ) -> Result<Air, SpecError> {
         build(&self.obss_spec(), seed).map_err(|error| {
-            let is_of_plan = ["neighbours", "bss_channel"].iter().any(|head| error.key.starts_with(head));
+            let is_of_plan =
+                ["neighbours", "bss_channel", "bss_primary"].iter().any(|head| error.key.starts_with(head));
             let key = if is_of_plan { error.key } else { format!("bss.{}", error.key) };
             SpecError { key, ..error }
         })

@@ -52,6 +52,7 @@ pub use edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, Paramete
 pub use edca_controller::EdcaControllerSpec;
 pub use field::{
     EifsAfter, FieldJournal, FieldJournalEntry, FieldReception, FieldSpec, FloorsSpec, PairGain, WallSpec,
+    WidthUse,
 };
 pub use mac::MacSpec;
 pub use neighbours::{NeighbourSpec, ObssSpec};

@@ -10,6 +10,7 @@ use crate::beacons::BeaconsSpec;
 use crate::check;
 use crate::contention::{ArrivalWithinIfs, BackoffRange, ContentionRules};
 use crate::edca::{Countdown, EdcaSpec};
+use crate::field::WidthUse;
 use crate::phy::timing::{BssTiming, ControlFrames};
 use crate::rate::RateSpec;
 
@@ -53,6 +54,11 @@ pub struct MacSpec {
     pub ack_timeout_us: Option<f64>,
     /// CTS timeout in µs, from the end of an RTS. Without the key, SIFS + slot + aRxPHYStartDelay.
     pub cts_timeout_us: Option<f64>,
+    /// What a node does that wins access and finds a secondary channel busy, or not idle for a PIFS: it draws a
+    /// new backoff (static), or sends in the widest part of its channel that has been idle (dynamic;
+    /// 10.23.2.5). It has an effect only where channels of BSSs overlap in part.
+    #[serde(skip_serializing_if = "WidthUse::is_static")]
+    pub width: WidthUse,
     /// Rate adaptation. Every node keeps a separate state per peer.
     pub rate_adaptation: RateSpec,
     /// EDCA with its four access categories. Without the table, DCF.
@@ -92,6 +98,7 @@ impl Default for MacSpec {
             backoff_range: BackoffRange::Inclusive,
             ack_timeout_us: None,
             cts_timeout_us: None,
+            width: WidthUse::Static,
             rate_adaptation: RateSpec::default(),
             edca: None,
             aggregation: None,

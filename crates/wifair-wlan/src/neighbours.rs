@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use wifair_core::SpecError;
 
-use crate::phy::{Band, channel_numbers, channels_overlap};
+use crate::field::OperatingChannel;
+use crate::phy::{Band, Block, PhySpec, channel_numbers};
 use crate::spec::{AP_LABEL, ApSpec, BssSpec, StationSpec};
 
 /// A BSS, which has a table `field`, and its neighbours.
@@ -14,6 +15,8 @@ pub struct ObssSpec {
     pub bss: BssSpec,
     /// Number of the channel of the first BSS; without it all BSSs are on one channel, which has no number.
     pub channel: Option<u16>,
+    /// Number of its primary channel; without it the lowest of 20 MHz in the channel.
+    pub primary: Option<u16>,
     /// The others.
     pub neighbours: Vec<NeighbourSpec>,
 }
@@ -25,6 +28,10 @@ pub struct NeighbourSpec {
     pub label: String,
     /// Number of its channel, if the first BSS has one.
     pub channel: Option<u16>,
+    /// Width of its channel, if it differs from that of the first BSS.
+    pub width_mhz: Option<u16>,
+    /// Number of its primary channel; without it the lowest of 20 MHz in the channel.
+    pub primary: Option<u16>,
     /// The access point.
     pub ap: ApSpec,
     /// The stations.
@@ -43,60 +50,161 @@ impl ObssSpec {
         labels.enumerate().map(|(bss, label)| (label, self.spec(bss)))
     }
 
-    /// A BSS by its number: the first is 0, then come its neighbours.
+    /// A BSS by its number: the first is 0, then come its neighbours. [`ObssSpec::check_channels`] says whether the PHY has its
+    /// width.
     pub fn spec(&self, bss: usize) -> BssSpec {
         match bss.checked_sub(1).map(|neighbour| &self.neighbours[neighbour]) {
             Some(NeighbourSpec { ap, stations, .. }) => {
-                BssSpec { ap: ap.clone(), stations: stations.clone(), ..self.bss.clone() }
+                let phy = self.phy_of(bss).unwrap_or_else(|_| self.bss.phy.clone());
+                BssSpec { phy, ap: ap.clone(), stations: stations.clone(), ..self.bss.clone() }
             }
             None => self.bss.clone(),
         }
     }
 
-    /// The number of the channel of a BSS.
-    pub(crate) fn channel_of(&self, bss: usize) -> Option<u16> {
-        bss.checked_sub(1).map_or(self.channel, |neighbour| self.neighbours[neighbour].channel)
+    /// The PHY of a BSS.
+    ///
+    /// # Errors
+    /// The PHY of the first BSS does not have the width.
+    fn phy_of(&self, bss: usize) -> Result<PhySpec, SpecError> {
+        let Some(index) = bss.checked_sub(1) else { return Ok(self.bss.phy.clone()) };
+        let Some(width_mhz) = self.neighbours[index].width_mhz else { return Ok(self.bss.phy.clone()) };
+        let path = neighbour_path(index);
+        let path = path.trim_end_matches('.');
+        let phy = self.bss.phy.with_width(width_mhz, path)?;
+        phy.width_mhz(path)?;
+        Ok(phy)
     }
 
-    /// Checks that all BSSs have a channel of the band and width of the PHY, or none has, and that no two channels overlap in
-    /// part.
+    /// The width of the channel of a BSS, in MHz.
+    ///
+    /// # Errors
+    /// As [`ObssSpec::check_channels`].
+    pub(crate) fn width_mhz_of(&self, bss: usize) -> Result<u16, SpecError> {
+        self.phy_of(bss)?.width_mhz("phy")
+    }
+
+    /// The number of the channel of a BSS, and of its primary channel.
+    fn numbers_of(&self, bss: usize) -> (Option<u16>, Option<u16>) {
+        let of = bss.checked_sub(1).map(|neighbour| &self.neighbours[neighbour]);
+        of.map_or((self.channel, self.primary), |of| (of.channel, of.primary))
+    }
+
+    /// The key of a BSS that says its channel, or with another name what else is said of that.
+    fn key(bss: usize, name: &str) -> String {
+        match bss.checked_sub(1) {
+            Some(neighbour) => neighbour_path(neighbour) + name,
+            None => format!("bss_{name}"),
+        }
+    }
+
+    /// The channels of the BSSs, and whether the field has subchannels: checks that all BSSs have a channel of the band and
+    /// their width, or none has, and that no two channels overlap by less than 20 MHz.
     ///
     /// # Errors
     /// Names the first BSS with another.
-    pub(crate) fn check_channels(&self) -> Result<(), SpecError> {
-        let key = |bss: usize| match bss.checked_sub(1) {
-            Some(neighbour) => neighbour_path(neighbour) + "channel",
-            None => "bss_channel".to_owned(),
-        };
-        let channels: Vec<Option<u16>> =
-            (0..=self.neighbours.len()).map(|bss| self.channel_of(bss)).collect();
-        if channels.iter().all(Option::is_none) {
-            return Ok(());
+    pub(crate) fn channels(&self) -> Result<(Vec<OperatingChannel>, bool), SpecError> {
+        let count = 1 + self.neighbours.len();
+        let has_subchannels = self.bss.field.as_ref().is_some_and(|field| field.subchannels);
+        if (0..count).all(|bss| self.numbers_of(bss).0.is_none()) {
+            for bss in 0..count {
+                self.refuse_without_channel(bss)?;
+            }
+            let width_mhz = self.width_mhz_of(0)?;
+            let channel = OperatingChannel::new((0..width_mhz / 20).map(u32::from), 0);
+            return Ok((vec![channel; count], has_subchannels));
         }
-        let (band, width_mhz) = (self.bss.phy.band(), self.bss.phy.width_mhz("phy")?);
-        let numbers = channel_numbers(band, width_mhz);
-        for (bss, channel) in channels.iter().enumerate() {
-            let Some(channel) = *channel else {
-                let allowed = "a channel of each BSS, or of none";
-                return Err(SpecError::new(key(bss), "no channel", allowed));
-            };
-            if !numbers.contains(&channel) {
-                return Err(SpecError::new(key(bss), channel, allowed_channels(band, width_mhz, channel)));
-            }
-            let earlier = channels[..bss].iter().flatten().copied();
-            if let Some(other) = earlier
-                .into_iter()
-                .find(|&other| other != channel && channels_overlap(other, channel, width_mhz))
-            {
-                let apart = numbers.iter().filter(|&&number| !channels_overlap(other, number, width_mhz));
+        let mut blocks: Vec<(Block, u16)> = Vec::new();
+        for bss in 0..count {
+            let block = self.block(bss)?;
+            if let Some((other, _)) = blocks.iter().find(|(other, _)| !block.overlaps_in_whole(other)) {
                 let allowed = format!(
-                    "{other}, which another BSS has and {channel} overlaps in part, or one apart from that: {}",
-                    list(apart)
+                    "{}, which another BSS has and {} overlaps by less than 20 MHz, or one apart from that: {}",
+                    other.number,
+                    block.number,
+                    list(
+                        channel_numbers(block.band, block.width_mhz)
+                            .iter()
+                            .filter(|&&number| { !Block { number, ..block }.overlaps(other) })
+                    )
                 );
-                return Err(SpecError::new(key(bss), channel, allowed));
+                return Err(SpecError::new(ObssSpec::key(bss, "channel"), block.number, allowed));
             }
+            blocks.push((block, self.primary_of(bss, &block)?));
+        }
+        let differ =
+            |(a, of_a): &(Block, u16), (b, of_b): &(Block, u16)| a.overlaps(b) && (a, of_a) != (b, of_b);
+        let any_differ = blocks.iter().any(|a| blocks.iter().any(|b| differ(a, b)));
+        let channel = |(block, primary): &(Block, u16)| {
+            let places = block.subchannels().map(|subchannel| block.place(subchannel));
+            OperatingChannel::new(places, block.place(*primary))
+        };
+        Ok((blocks.iter().map(channel).collect(), has_subchannels || any_differ))
+    }
+
+    /// Checks that the field does not ask for subchannels where each channel has one.
+    ///
+    /// # Errors
+    /// Names the key.
+    pub fn refuse_idle_subchannels(&self) -> Result<(), SpecError> {
+        let asks = self.bss.field.as_ref().is_some_and(|field| field.subchannels);
+        let mut widths_mhz = (0..=self.neighbours.len()).filter_map(|bss| self.width_mhz_of(bss).ok());
+        if asks && widths_mhz.all(|width_mhz| width_mhz == 20) {
+            let allowed = "false: all channels have 20 MHz, so each has one subchannel";
+            return Err(SpecError::new("field.subchannels", true, allowed));
         }
         Ok(())
+    }
+
+    /// Whether its field has subchannels.
+    ///
+    /// # Errors
+    /// Names the first BSS with a channel that is not allowed.
+    pub fn has_subchannels(&self) -> Result<bool, SpecError> {
+        Ok(self.channels()?.1)
+    }
+
+    /// Checks that a BSS without a channel has no keys of one.
+    fn refuse_without_channel(&self, bss: usize) -> Result<(), SpecError> {
+        let width_mhz = bss.checked_sub(1).and_then(|index| self.neighbours[index].width_mhz);
+        let given = [("width_mhz", width_mhz), ("primary", self.numbers_of(bss).1)];
+        match given.into_iter().find_map(|(key, value)| Some((key, value?))) {
+            Some((key, value)) => {
+                let allowed =
+                    "no such key without a channel of each BSS, which says what they have in common";
+                Err(SpecError::new(ObssSpec::key(bss, key), value, allowed))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// What the channel of a BSS occupies.
+    fn block(&self, bss: usize) -> Result<Block, SpecError> {
+        let key = ObssSpec::key(bss, "channel");
+        let (band, width_mhz) = (self.bss.phy.band(), self.width_mhz_of(bss)?);
+        let Some(number) = self.numbers_of(bss).0 else {
+            return Err(SpecError::new(key, "no channel", "a channel of each BSS, or of none"));
+        };
+        match channel_numbers(band, width_mhz).contains(&number) {
+            true => Ok(Block { band, number, width_mhz }),
+            false => Err(SpecError::new(key, number, allowed_channels(band, width_mhz, number))),
+        }
+    }
+
+    /// The number of the primary channel of a BSS.
+    fn primary_of(&self, bss: usize, block: &Block) -> Result<u16, SpecError> {
+        let mut subchannels = block.subchannels();
+        let lowest = subchannels.next().expect("a channel has 20 MHz");
+        match self.numbers_of(bss).1 {
+            None => Ok(lowest),
+            Some(primary) if block.subchannels().any(|subchannel| subchannel == primary) => Ok(primary),
+            Some(primary) => {
+                let all: Vec<u16> = block.subchannels().collect();
+                let allowed =
+                    format!("a channel of 20 MHz in channel {}: {}", block.number, list(all.iter()));
+                Err(SpecError::new(ObssSpec::key(bss, "primary"), primary, allowed))
+            }
+        }
     }
 
     /// Checks that no two nodes have one name.
@@ -131,11 +239,12 @@ fn list<'a>(numbers: impl Iterator<Item = &'a u16>) -> String {
 fn allowed_channels(band: Band, width_mhz: u16, given: u16) -> String {
     let numbers = channel_numbers(band, width_mhz);
     let all = format!("{} for {width_mhz} MHz at {} GHz", list(numbers.iter()), band.ghz());
-    let is_narrower = [20, 40, 80, 160].iter().any(|&narrow| {
+    let block = |number, width_mhz| Block { band, number, width_mhz };
+    let narrower = [20, 40, 80, 160].into_iter().find(|&narrow| {
         narrow < width_mhz && band != Band::Ghz2_4 && channel_numbers(band, narrow).contains(&given)
     });
-    let containing =
-        numbers.iter().filter(|_| is_narrower).find(|&&number| channels_overlap(number, given, width_mhz));
+    let contains = |number: u16, narrow| block(number, width_mhz).overlaps(&block(given, narrow));
+    let containing = narrower.and_then(|narrow| numbers.iter().find(|&&number| contains(number, narrow)));
     match containing {
         Some(number) => format!("{all}; {number} contains channel {given}"),
         None => all,

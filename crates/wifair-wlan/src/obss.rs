@@ -13,6 +13,7 @@ use wifair_core::{MinTree, SpecError, Time};
 
 use crate::bss::shared_field::advance;
 use crate::bss::{Bss, Output, accessors, field};
+use crate::field::OperatingChannel;
 use crate::field::medium::FieldMedium;
 use crate::neighbours::{ObssSpec, neighbour_path};
 use crate::node::Node;
@@ -23,8 +24,8 @@ pub struct Obss {
     bsss: Vec<Bss>,
     /// By BSS: the place of its access point among the nodes of the field.
     firsts: Vec<usize>,
-    /// By BSS: the number of its channel.
-    channels: Vec<Option<u16>>,
+    /// By BSS.
+    channels: Vec<OperatingChannel>,
     /// By BSS: its next deadline.
     deadlines: MinTree,
     /// Taken while a BSS has it.
@@ -73,7 +74,7 @@ impl Obss {
             return Err(SpecError::new("neighbours", "this table", allowed));
         };
         spec.check_labels()?;
-        spec.check_channels()?;
+        let (channels, _) = spec.channels()?;
         let (mut bsss, mut functions) = (Vec::new(), Vec::new());
         for (number, (label, spec)) in spec.each().enumerate() {
             let (bss, own) = Bss::assemble(&spec, label, seed).map_err(|error| within(error, number))?;
@@ -85,7 +86,7 @@ impl Obss {
             deadlines: MinTree::new(bsss.len()),
             bsss,
             firsts: vec![],
-            channels: vec![],
+            channels,
             medium: Some(medium),
             now: Time::ZERO,
         };
@@ -93,7 +94,6 @@ impl Obss {
         for (number, (label, own)) in spec.each().enumerate() {
             obss.bsss[number].share().join(number, first);
             obss.firsts.push(first);
-            obss.channels.push(spec.channel_of(number));
             first += 1 + own.stations.len();
             let prefix = number.checked_sub(1).map(neighbour_path).unwrap_or_default();
             field::check_reach(&obss.turn(number), label, &own.stations, &prefix)?;
@@ -196,9 +196,9 @@ impl Obss {
         self.medium().field.received_dbm()
     }
 
-    /// Whether two BSSs are on one channel.
+    /// Whether the channels of two BSSs have a frequency in common.
     pub fn share_a_channel(&self, a: usize, b: usize) -> bool {
-        self.channels[a] == self.channels[b]
+        self.channels[a].all() & self.channels[b].all() != 0
     }
 
     /// Whether the medium is busy at `to` while `from` alone transmits: nodes of the BSSs with these numbers.

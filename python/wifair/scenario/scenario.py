@@ -63,7 +63,9 @@ SECTIONS = {
 }
 
 # Keys of a plan for the first BSS, and what they are in a scenario.
-BSS_KEYS = {"bss_label": "bss.name", "bss_channel": "bss.channel"}
+BSS_KEYS = {"bss_label": "bss.name", "bss_channel": "bss.channel", "bss_primary": "bss.primary"}
+# Keys of a table `bss` that are the plan's for a neighbour.
+OF_NEIGHBOUR = ("channel", "width_mhz", "primary")
 
 
 class _Group(BaseModel):
@@ -82,13 +84,16 @@ class _Group(BaseModel):
 class BssTable(BaseModel):
     """A BSS: its access point is called `name`. `ap` holds over `[ap]`, and `wire`, a separate wire, over `[wire]`.
 
-    `channel` is the number of its channel; without it in any BSS, all are on one.
+    `channel` is the number of its channel; without it in any BSS, all are on one. `width_mhz` is its width, by default that of `[phy]`, and
+    `primary` the number of its primary channel of 20 MHz, by default the lowest.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     name: str
     channel: int | None = None
+    width_mhz: int | None = None
+    primary: int | None = None
     ap: Table = {}
     wire: Table | None = None
 
@@ -343,19 +348,33 @@ class _PlanBuilder:
         if neighbours := [self.neighbour(i) for i in range(1, len(scenario.bss))]:
             plan["neighbours"] = neighbours
             plan["bss_label"] = scenario.bss[0].name
-        if scenario.bss and scenario.bss[0].channel is not None:
-            plan["bss_channel"] = scenario.bss[0].channel
+        if scenario.bss:
+            self.place_first(scenario.bss[0], plan)
         if scenario.field is not None:
             plan["bss"]["field"] = self.field(scenario.field)
         plan["events"] = self.events()
         return plan
 
+    def place_first(self, table: BssTable, plan: Table) -> None:
+        """Channel, width and primary channel of the first BSS. Its width is that of the plan's PHY; the others have that of `[phy]`."""
+        for key in ("channel", "primary"):
+            if (value := getattr(table, key)) is not None:
+                plan[f"bss_{key}"] = value
+        if table.width_mhz is None:
+            return
+        common = plan["bss"]["phy"].get("width_mhz")
+        if common is None:
+            allowed = "this key together with phy.width_mhz, which is the width of the other BSSs"
+            raise ScenarioError("bss[0].width_mhz", "phy.width_mhz is not set", value=table.width_mhz, allowed=allowed)
+        plan["bss"]["phy"]["width_mhz"] = table.width_mhz
+        for neighbour in plan.get("neighbours", []):
+            neighbour.setdefault("width_mhz", common)
+
     def neighbour(self, i: int) -> Table:
         """Another BSS than the first."""
         table = self.scenario.bss[i]
         found: Table = {"label": table.name, "ap": self.access_point(i), "stations": self.bsss.stations[i]}
-        if table.channel is not None:
-            found["channel"] = table.channel
+        found |= {key: value for key in OF_NEIGHBOUR if (value := getattr(table, key)) is not None}
         if table.wire is not None:
             node = plan_node("wire")
             own = checked_table(table.wire, node, f"bss[{i}].wire")
@@ -579,7 +598,11 @@ class _PlanBuilder:
             return 0, rest if head == "bss" else plan_key
         index, _, rest = rest.partition(".")
         own = (
-            "bss.name" if rest == "label" else f"bss.{rest}" if rest.partition(".")[0] in ("wire", "channel") else rest
+            "bss.name"
+            if rest == "label"
+            else f"bss.{rest}"
+            if rest.partition(".")[0] in ("wire", *OF_NEIGHBOUR)
+            else rest
         )
         return (int(index) + 1 if index else 0), own
 

@@ -101,7 +101,7 @@ def _chosen(found: list[Heard], own: Channel, names: Names) -> tuple[list[Heard]
             why = "in another band, so it neither hears nor disturbs"
         elif partly is not None:
             whose = "your" if partly == own else "a neighbour's"
-            why = f"overlaps {whose} {partly} in part, which is not modelled"
+            why = f"overlaps {whose} {partly} in part, which the import does not take"
         elif channel.width_mhz != own.width_mhz:
             why = "apart from the others and of another width, so it neither hears nor disturbs"
         else:

@@ -30,7 +30,10 @@ pub(super) fn split(plan: &Plan, seed: u64) -> Result<Vec<PartPlan>, SpecError> 
     }
     let part_of = parts_of_bsss(plan, seed)?;
     let firsts = (0..part_of.len()).filter(|&bss| part_of[bss] == bss);
-    let parts: Vec<PartPlan> = firsts.map(|part| part_plan(plan, &part_of, part)).collect();
+    let has_subchannels = plan.obss_spec().has_subchannels()?;
+    let mut parts: Vec<PartPlan> = firsts.map(|part| part_plan(plan, &part_of, part)).collect();
+    let fields = parts.iter_mut().filter_map(|part| part.plan.bss.field.as_mut());
+    fields.for_each(|field| field.subchannels = has_subchannels);
     Ok(if parts.len() > 1 { parts } else { vec![] })
 }
 
@@ -80,6 +83,7 @@ fn part_plan(plan: &Plan, part_of: &[usize], part: usize) -> PartPlan {
         bss: plan.bss.clone(),
         bss_label: plan.bss_label.clone(),
         bss_channel: plan.bss_channel,
+        bss_primary: plan.bss_primary,
         neighbours: neighbours.map(|(_, neighbour)| neighbour.clone()).collect(),
         wire: plan.wire.clone(),
         flows: vec![],
@@ -182,6 +186,28 @@ mod tests {
         assert_eq!(parts(FAR_M, hidden), [vec![0], vec![1, 3], vec![2]]);
         let event = |plan: &mut Value| plan["events"] = json!([{"at_s": 1, "ap": {"limit_packets": 7}}]);
         assert_eq!(parts(FAR_M, event), <[Vec<usize>; 0]>::default());
+    }
+
+    /// Two channels overlap in part, wherever the nodes are: then all parts judge powers alike.
+    #[test]
+    fn parts_have_subchannels_if_the_plan_has() {
+        let of_parts = |primary: u16| {
+            let plan = plan(1e5, |plan| {
+                plan["bss"]["phy"] = json!({"name": "802.11n", "width_mhz": 40});
+                plan["bss_channel"] = json!(38);
+                plan["bss"]["stations"][0]["rate_mbps"] = Value::Null;
+                for neighbour in plan["neighbours"].as_array_mut().unwrap() {
+                    neighbour["channel"] = json!(38);
+                    neighbour["stations"][0]["rate_mbps"] = Value::Null;
+                }
+                plan["neighbours"][1]["primary"] = json!(primary);
+            });
+            let parts = split(&plan, 1).unwrap();
+            let has_subchannels = |part: &PartPlan| part.plan.bss.field.as_ref().unwrap().subchannels;
+            parts.iter().map(has_subchannels).collect::<Vec<_>>()
+        };
+        assert_eq!(of_parts(36), [false; 4]);
+        assert_eq!(of_parts(40), [true; 4]);
     }
 
     /// A scheme of another program may share what it likes.

@@ -9,7 +9,9 @@ use crate::check;
 use crate::contention::Access;
 use crate::field::medium::FieldMedium;
 use crate::field::reuse::{self, ObssPd, SpatialReuse};
-use crate::field::{Field, FieldRules, FieldSpec, NodeOfField, Surroundings};
+use crate::field::{
+    Channels, Field, FieldRules, FieldSpec, NodeOfField, OperatingChannel, SecondaryRules, Surroundings,
+};
 use crate::neighbours::{NeighbourSpec, ObssSpec, neighbour_path};
 use crate::node::LinkId;
 use crate::phy::timing::BssTiming;
@@ -49,14 +51,59 @@ pub(crate) fn build(
 ) -> Result<Box<FieldMedium>, SpecError> {
     let spec = &obss.bss;
     let places = nodes_of_all(obss)?;
+    let (of_bss, has_subchannels) = obss.channels()?;
+    check_subchannels(obss, has_subchannels)?;
     let rows = field.rows(&places, &spec.channel, seed, "field")?;
     let bss_of = places.iter().map(|node| node.bss).collect();
     let Exchanges { phy, mac, nodes, .. } = &bsss[0].exchanges;
+    let channels = has_subchannels.then(|| Channels {
+        of_bss,
+        widths_mhz: bsss.iter().zip(0..).flat_map(|(bss, number)| widths_mhz(obss, bss, number)).collect(),
+        secondary: SecondaryRules::new(
+            [field.energy_detection_dbm, field.secondary_detection_dbm],
+            spec.mac.width,
+            phy.sifs + phy.slot,
+        ),
+    });
     let rules = spec.mac.contention_rules(phy);
     let rules = FieldRules::new(field, rules, phy, mac, spec.channel.noise_dbm);
-    let surroundings = Surroundings { rows, bss_of, reuse: spatial_reuse(obss, &places)? };
+    let surroundings = Surroundings { rows, bss_of, reuse: spatial_reuse(obss, &places)?, channels };
     let field = Field::new(rules, nodes.numbering(), phy.clone(), mac, functions.into_iter(), surroundings);
     Ok(Box::new(FieldMedium::new(field)))
+}
+
+/// By node of a BSS with that number: its width.
+fn widths_mhz(obss: &ObssSpec, bss: &Bss, number: usize) -> Vec<u16> {
+    let spec = obss.spec(number);
+    let ap = spec.phy.width_mhz("phy").expect("the BSS has been built with it");
+    let stations = (0..spec.stations.len()).map(|station| StationId(station as u16));
+    std::iter::once(ap).chain(stations.map(|station| bss.exchanges.modes.of(station).width_mhz())).collect()
+}
+
+/// Checks that keys of subchannels have an effect.
+///
+/// # Errors
+/// Names the first that has none.
+fn check_subchannels(obss: &ObssSpec, has_subchannels: bool) -> Result<(), SpecError> {
+    let spec = &obss.bss;
+    let Some(field) = &spec.field else { return Ok(()) };
+    let tries = spec.mac.aggregation.as_ref().and_then(|aggregation| aggregation.tries).unwrap_or(1);
+    if has_subchannels && tries > 1 {
+        let allowed =
+            "1 in a field with subchannels, where an exchange may be narrower than the one before it";
+        return Err(SpecError::new("mac.aggregation.tries", tries, allowed));
+    }
+    let given = [
+        ("mac.width", !spec.mac.width.is_static()),
+        ("field.secondary_detection_dbm", field.has_secondary_detection()),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given && !has_subchannels) {
+        Some((key, _)) => refused(
+            key,
+            "no such key unless channels of two BSSs overlap in part: no secondary channel is ever busy by itself",
+        ),
+        None => Ok(()),
+    }
 }
 
 /// Which of the `nodes` of all BSSs have an OBSS PD level, and the colours.
@@ -71,11 +118,12 @@ fn spatial_reuse(obss: &ObssSpec, nodes: &[NodeOfField]) -> Result<SpatialReuse,
         let prefix = bss.checked_sub(1).map(neighbour_path).unwrap_or_default();
         reuse::check(ap.bss_color, ap.obss_pd_dbm, phy.format(), &format!("{prefix}ap"))?;
     }
-    let (width_mhz, streams) = (phy.width_mhz("phy")?, phy.streams("phy")?);
+    let streams = phy.streams("phy")?;
+    let widths_mhz = (0..aps.len()).map(|bss| obss.width_mhz_of(bss)).collect::<Result<Vec<_>, _>>()?;
     let level = |node: &NodeOfField| {
         let level_dbm = aps[node.bss].obss_pd_dbm.filter(|_| reuse::has_colour(node.format))?;
         let reference_dbm = reuse::reference_dbm(node.is_ap, streams);
-        Some(ObssPd::new(level_dbm, width_mhz, reference_dbm, node.tx_power_dbm))
+        Some(ObssPd::new(level_dbm, widths_mhz[node.bss], reference_dbm, node.tx_power_dbm))
     };
     let colours = aps.iter().map(|ap| ap.bss_color).collect();
     Ok(SpatialReuse::new(nodes.iter().map(level).collect(), colours))
@@ -107,17 +155,20 @@ pub(crate) fn components(obss: &ObssSpec, field: &FieldSpec, seed: u64) -> Resul
 /// The nodes of all BSSs.
 fn nodes_of_all(obss: &ObssSpec) -> Result<Vec<NodeOfField<'_>>, SpecError> {
     let spec = &obss.bss;
-    let mut nodes = nodes(obss, 0, AP_LABEL, &spec.ap, &spec.stations, "")?;
+    let (channels, _) = obss.channels()?;
+    let own = (0, channels[0]);
+    let mut nodes = nodes(obss, own, AP_LABEL, &spec.ap, &spec.stations, "")?;
     for (index, NeighbourSpec { label, ap, stations, .. }) in obss.neighbours.iter().enumerate() {
-        nodes.extend(self::nodes(obss, index + 1, label, ap, stations, &neighbour_path(index))?);
+        let own = (index + 1, channels[index + 1]);
+        nodes.extend(self::nodes(obss, own, label, ap, stations, &neighbour_path(index))?);
     }
     Ok(nodes)
 }
 
-/// The nodes of a BSS with that number, whose keys have this prefix.
+/// The nodes of a BSS with that number and channel, whose keys have this prefix.
 fn nodes<'a>(
     obss: &'a ObssSpec,
-    bss: usize,
+    (bss, channel): (usize, OperatingChannel),
     label: &'a str,
     ap: &'a ApSpec,
     stations: &'a [StationSpec],
@@ -128,7 +179,6 @@ fn nodes<'a>(
         None => Ok(obss.bss.channel.tx_power_dbm),
     };
     let (tx_power_dbm, position_m) = (power(ap.tx_power_dbm, &format!("{prefix}ap"))?, Some(ap.position_m));
-    let channel = obss.channel_of(bss);
     let key = format!("{prefix}ap");
     let floor = floor_of(ap.floor, &key)?;
     let format = obss.bss.phy.format();
@@ -197,7 +247,8 @@ pub(crate) fn check_reach(
 fn is_in_reach(bss: &Bss, link: LinkId, mode: &Mode) -> bool {
     let Some(share) = bss.exchanges.field.as_deref() else { return true };
     let (from, to) = (link.sender().index(), link.receiver().index());
-    share.reaches(from, to, mode) && share.reaches(to, from, &bss.exchanges.phy.slowest.mode)
+    let slowest = &bss.exchanges.phy.slowest.mode;
+    share.reaches(from, to, mode, mode) && share.reaches(to, from, slowest, mode)
 }
 
 /// Checks that a change of a station is one that a field models.

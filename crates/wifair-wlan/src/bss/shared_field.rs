@@ -3,9 +3,11 @@
 use wifair_core::Time;
 
 use super::Bss;
+use super::exchanges::Exchanges;
 use super::exchanges::field::InField;
 use crate::field::medium::FieldMedium;
 use crate::field::share::FieldShare;
+use crate::node::EdcafId;
 
 impl Bss {
     /// What the BSS has of its field.
@@ -27,6 +29,13 @@ impl Bss {
     }
 }
 
+/// How wide the next exchange of what is `sender` in the field is if no secondary channel is busy.
+fn width_mhz_of_next(bss: &Bss, sender: EdcafId) -> u16 {
+    let Exchanges { field, nodes, modes, .. } = &bss.exchanges;
+    let share = field.as_deref().expect("the BSS is in a field");
+    modes.of(nodes.edcaf(share.in_bss(sender)).link().station()).width_mhz()
+}
+
 /// Lets the field of these BSSs handle what is due at `now`, unless something is left from before. Calls `changed` with each
 /// BSS that has changed, and its number.
 pub(crate) fn advance(
@@ -35,7 +44,8 @@ pub(crate) fn advance(
     now: Time,
     mut changed: impl FnMut(usize, &Bss),
 ) -> Box<FieldMedium> {
-    for loser in medium.contend(now) {
+    let width_mhz = |number: usize, sender| width_mhz_of_next(&bsss[number], sender);
+    for loser in medium.contend(now, width_mhz) {
         let number = medium.field.bss_of(loser);
         let bss = &mut bsss[number];
         let sender = bss.share().in_bss(loser);
@@ -44,10 +54,10 @@ pub(crate) fn advance(
         medium = bss.share().take();
         changed(number, bss);
     }
-    medium.advance(now, |number, winner| {
+    medium.advance(now, |number, winner, width_mhz| {
         let bss = &mut bsss[number];
         let sender = bss.share().in_bss(winner);
-        let outgoing = bss.act_in_field(|mut field| field.outgoing(sender, false, now));
+        let outgoing = bss.act_in_field(|mut field| field.outgoing(sender, false, width_mhz, now));
         changed(number, bss);
         bss.share().outgoing(outgoing)
     });

@@ -20,7 +20,7 @@ pub(super) struct Backoff {
     /// A frame waits for access.
     is_ready: bool,
     origin: Time,
-    /// Slots drawn because the medium became busy before the origin that a frame waited for.
+    /// Slots drawn because the medium became busy before the origin that a frame waited for, or a secondary channel was busy.
     drawn_late: u64,
 }
 
@@ -136,6 +136,18 @@ impl Backoff {
     pub(super) fn go_on(&mut self, rules: &ContentionRules, more: bool) {
         self.draw(rules);
         self.is_ready = more;
+    }
+
+    /// It has won access, and a secondary channel is busy: draws a new backoff. [`Backoff::wait_for_boundary`] must follow.
+    pub(super) fn restart(&mut self, rules: &ContentionRules) {
+        self.draw(rules);
+        self.drawn_late += 1 + self.counter;
+        self.is_ready = true;
+    }
+
+    /// Was due now, and does not transmit although the medium is idle: counts from the next boundary on.
+    pub(super) fn wait_for_boundary(&mut self, rules: &ContentionRules, now: Time) {
+        self.origin = now + rules.slot;
     }
 
     /// Duration of a wait for access that begins now: the IFS and the remaining whole slots.

@@ -6,7 +6,8 @@ use super::frame::{ExchangeStep, FieldFrame};
 use super::journal::FieldReception;
 use super::node::FieldNode;
 use super::occupancy::Occupied;
-use super::{Field, FieldEvent};
+use super::{Field, FieldEvent, FieldRules};
+use crate::phy::Format;
 
 impl Field {
     /// Handles the ends of frames at `now`, and the colours that are read, all of them before any node's CCA is judged.
@@ -51,7 +52,9 @@ impl Field {
         let node = frame.to;
         match frame.kind {
             ExchangeStep::Rts => {
-                !self.receivers.has_nav(node, now) && self.owe(node, frame, ExchangeStep::Cts, now)
+                !self.receivers.has_nav(node, now)
+                    && self.has_width(node, frame)
+                    && self.owe(node, frame, ExchangeStep::Cts, now)
             }
             ExchangeStep::Cts => {
                 self.take_response(node, frame, now) && self.owe(node, frame, ExchangeStep::Data, now)
@@ -71,6 +74,14 @@ impl Field {
                 false
             }
         }
+    }
+
+    /// Whether the secondary channels of an RTS allow its addressee, which has decoded it, to answer.
+    fn has_width(&self, node: usize, rts: &FieldFrame) -> bool {
+        let mode = self.nodes[rts.from].exchange.map(|exchange| exchange.ppdu.mode);
+        mode.is_none_or(|mode| {
+            mode.format < Format::Vht || self.receivers.may_answer(node, FieldRules::width(mode.width_mhz))
+        })
     }
 
     /// `node` has decoded a response; whether it has waited for that.

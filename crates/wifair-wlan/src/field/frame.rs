@@ -34,8 +34,12 @@ pub(super) struct FieldFrame {
     pub kind: ExchangeStep,
     /// Number of its width, 20 MHz and its doubles.
     pub width: u8,
-    /// The power that it is sent with, of its transmitter's.
+    /// The power that it is sent with, of its transmitter's; in a field with subchannels in each of them.
     pub ratio: PowerRatio,
+    /// Whether it is a duplicate in each of its subchannels.
+    pub is_duplicate: bool,
+    /// The subchannels that it occupies; all, if the field has none.
+    pub mask: u64,
     /// Places of transmitter and addressee among the nodes.
     pub from: usize,
     pub to: usize,

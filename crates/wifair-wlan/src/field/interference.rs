@@ -50,9 +50,8 @@ impl Field {
     /// Notes that a frame is disturbed by another, if that reaches its addressee or comes from it.
     fn disturb(&mut self, id: FrameId, by: FrameId) {
         let (frame, by) = (&self.frames[id], &self.frames[by]);
-        if by.from == frame.from
-            || (by.from != frame.to && !self.receivers.links().reaches(by.from, frame.to))
-        {
+        let meets = || by.mask & frame.mask != 0 && self.receivers.links().reaches(by.from, frame.to);
+        if by.from == frame.from || (by.from != frame.to && !meets()) {
             return;
         }
         let Disturbance { same_start, by_own } = frame.disturbed;

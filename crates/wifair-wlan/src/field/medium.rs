@@ -27,13 +27,17 @@ impl FieldMedium {
     }
 
     /// The channel access functions that lose an internal collision at `now`; see [`Field::contend`].
-    pub(crate) fn contend(&mut self, now: Time) -> Vec<EdcafId> {
-        if self.events.is_empty() { self.field.contend(now) } else { Vec::new() }
+    pub(crate) fn contend(&mut self, now: Time, width_mhz: impl Fn(usize, EdcafId) -> u16) -> Vec<EdcafId> {
+        if self.events.is_empty() { self.field.contend(now, width_mhz) } else { Vec::new() }
     }
 
-    /// Lets the field handle the first of what is due at `now`, unless something is left from before. `outgoing` says what a
-    /// channel access function of a BSS sends that has won access.
-    pub(crate) fn advance(&mut self, now: Time, outgoing: impl FnMut(usize, EdcafId) -> Outgoing) {
+    /// Lets the field handle the first of what is due at `now`, unless something is left from before; `outgoing` as in
+    /// [`Field::advance`].
+    pub(crate) fn advance(
+        &mut self,
+        now: Time,
+        outgoing: impl FnMut(usize, EdcafId, Option<u16>) -> Outgoing,
+    ) {
         if self.events.is_empty() {
             self.field.advance(now, outgoing, &mut self.fresh);
             self.events.extend(self.fresh.drain(..));

@@ -27,6 +27,7 @@ mod shadowing;
 pub(crate) mod share;
 mod spec;
 mod starts;
+mod subchannels;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -52,6 +53,10 @@ use reuse::SpatialReuse;
 pub(crate) use rules::FieldRules;
 pub use spec::{EifsAfter, FieldSpec, PairGain};
 pub(crate) use spec::{NodeOfField, Rows};
+pub(crate) use subchannels::OperatingChannel;
+pub(crate) use subchannels::SecondaryRules;
+use subchannels::SubchannelReceiver;
+pub use subchannels::WidthUse;
 
 /// What has happened to what a node sends.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +82,16 @@ pub(crate) struct Surroundings {
     pub bss_of: Vec<usize>,
     /// Which nodes have an OBSS PD level.
     pub reuse: SpatialReuse,
+    pub channels: Option<Channels>,
+}
+
+/// The channels of a field with subchannels.
+pub(crate) struct Channels {
+    /// By BSS.
+    pub of_bss: Vec<OperatingChannel>,
+    /// By node: its width, in MHz.
+    pub widths_mhz: Vec<u16>,
+    pub secondary: SecondaryRules,
 }
 
 /// See the module documentation. Nodes are numbered through.
@@ -99,6 +114,8 @@ pub(crate) struct Field {
     meters: Vec<FieldMeter>,
     /// Where its frames are written, if an observer wants them.
     journal: Option<FieldJournal>,
+    /// By BSS, in a field with subchannels: its channel.
+    channels: Option<Vec<OperatingChannel>>,
     /// Buffers for the frames that end or start at an instant, and for the nodes that are due.
     ended: Vec<(FrameId, FieldFrame)>,
     begun: Vec<FieldFrame>,
@@ -116,18 +133,26 @@ impl Field {
         mut functions: impl Iterator<Item = (Access, Rng)>,
         surroundings: Surroundings,
     ) -> Field {
-        let Surroundings { rows, bss_of, reuse } = surroundings;
+        let Surroundings { rows, bss_of, reuse, channels } = surroundings;
         let own = |_: &_| FieldNode::new(functions.by_ref().take(numbering.per_node()));
         let nodes = FieldNodes::new(rows.iter().map(own).collect());
         let waits = mac.waits.clone();
         let bsss = bss_of.last().map_or(0, |last| last + 1);
+        let mut receivers = Receivers::new(&rows, &bss_of, reuse, &rules);
+        if let Some(Channels { of_bss, widths_mhz, secondary }) = &channels {
+            let own = |(bss, width_mhz): (&usize, &u16)| {
+                SubchannelReceiver::new(&of_bss[*bss], FieldRules::width(*width_mhz))
+            };
+            receivers.split(*secondary, bss_of.iter().zip(widths_mhz).map(own).collect());
+        }
         Field {
             rules,
             numbering,
             phy,
             waits,
             nodes,
-            receivers: Receivers::new(&rows, &bss_of, reuse, &rules),
+            receivers,
+            channels: channels.map(|channels| channels.of_bss),
             rows,
             bss_of,
             frames: FramesOnAir::new(),
@@ -226,6 +251,11 @@ impl Field {
         self.bss_of[self.place(sender).0]
     }
 
+    /// Whether it has subchannels.
+    pub(crate) fn has_subchannels(&self) -> bool {
+        self.channels.is_some()
+    }
+
     /// The exchanges of a BSS.
     pub(crate) fn occupancy(&self, bss: usize) -> &AirOccupancy {
         &self.occupancies[bss]
@@ -243,28 +273,42 @@ impl Field {
         self.rows.iter().map(|row| row.iter().map(of).collect()).collect()
     }
 
-    /// Whether the medium is physically busy at `to` while `from` alone transmits a control frame.
+    /// Whether the medium is physically busy at `to` while `from` alone transmits a control frame; in a field with subchannels,
+    /// or a secondary channel is busy there while the frame occupies all of the channel of `from`.
     pub(crate) fn senses(&self, from: usize, to: usize) -> bool {
-        let (power, noise) = (self.power(from, to), self.rules.noise(&self.phy.slowest.mode));
-        let is_detected = self.rules.preamble.is_reached(power, noise, Power::ZERO);
-        power >= self.rules.energy_detection || is_detected && power >= self.rules.preamble_detection
+        let mode = &self.phy.slowest.mode;
+        let mut frame = self.sent_by(from, to, mode, mode);
+        if let Some(mask) = self.receivers.channel(from) {
+            (frame.mask, frame.ratio) = (mask, PowerRatio::WHOLE.among(mask.count_ones()));
+        }
+        let power = frame.ratio.of(self.power(from, to));
+        let is_detected = self.rules.preamble.is_reached(power, frame.noise, Power::ZERO);
+        let is_busy =
+            power >= self.rules.energy_detection || is_detected && power >= self.rules.preamble_detection;
+        is_busy && self.receivers.has_primary(to, &frame) || self.receivers.senses_in_secondaries(to, &frame)
     }
 
-    /// Whether `from` reaches `to` with a data frame in `mode` while no other node transmits.
-    pub(crate) fn reaches(&self, from: usize, to: usize, mode: &Mode) -> bool {
-        let power = self.power(from, to);
-        let (noise, threshold) = (self.rules.noise(mode), self.rules.threshold(mode));
-        power >= self.rules.preamble_detection
-            && self.rules.preamble.max(threshold).is_reached(power, noise, Power::ZERO)
+    /// Whether `from` reaches `to` with a frame in `mode`, of an exchange whose data frame is in `of_data`, while no other node
+    /// transmits.
+    pub(crate) fn reaches(&self, from: usize, to: usize, mode: &Mode, of_data: &Mode) -> bool {
+        let frame = self.sent_by(from, to, mode, of_data);
+        let power = frame.ratio.of(self.power(from, to));
+        let threshold = self.rules.preamble.max(frame.threshold);
+        power >= self.rules.preamble_detection && threshold.is_reached(power, frame.noise, Power::ZERO)
+    }
+
+    /// A frame in `mode`, of an exchange whose data frame is in `of_data`.
+    fn sent_by(&self, from: usize, to: usize, mode: &Mode, of_data: &Mode) -> FieldFrame {
+        self.frame(ExchangeStep::Data, (from, to), Time::ZERO, mode, of_data, Time::ZERO)
     }
 
     /// Handles the first of what is due at `now == due()`: the ends of frames and colours that are read, timeouts, starts.
     /// [`Field::contend`] must have said who wins access; `outgoing` says what a channel access function of a BSS sends that
-    /// does.
+    /// does, in a field with subchannels in an exchange of at most so many MHz.
     pub(crate) fn advance(
         &mut self,
         now: Time,
-        outgoing: impl FnMut(usize, EdcafId) -> Outgoing,
+        outgoing: impl FnMut(usize, EdcafId, Option<u16>) -> Outgoing,
         events: &mut Vec<FieldEvent>,
     ) {
         if self.frames.next_change() == now {
@@ -284,10 +328,10 @@ impl Field {
         let control = &self.phy.control_frames[usize::from(ppdu.control)];
         let answer = match kind {
             ExchangeStep::Data => self.data(&exchange, begins),
-            ExchangeStep::Cts => self.control(kind, node, frame.from, &control.cts, begins),
+            ExchangeStep::Cts => self.control(kind, (node, frame.from), &control.cts, &ppdu.mode, begins),
             ExchangeStep::Rts | ExchangeStep::Ack => {
                 let airtime = ppdu.response - self.rules.sifs;
-                self.frame(kind, node, frame.from, airtime, &control.ack.mode, begins)
+                self.frame(kind, (node, frame.from), airtime, &control.ack.mode, &ppdu.mode, begins)
             }
         };
         let duration = frame.duration.saturating_sub(answer.ends - now);
@@ -304,7 +348,7 @@ impl Field {
             false => &ppdu.mode,
         };
         let header_ends = self.nodes[node].mpdus.first().map(|(psdu, _)| begins + *psdu);
-        let frame = self.frame(ExchangeStep::Data, node, to, ppdu.airtime, mode, begins);
+        let frame = self.frame(ExchangeStep::Data, (node, to), ppdu.airtime, mode, &ppdu.mode, begins);
         let colour_read_at = self.receivers.reuse().colour_read_at(mode, begins);
         FieldFrame { duration: ppdu.response, began, header_ends, colour_read_at, ..frame }
     }
@@ -312,28 +356,38 @@ impl Field {
     fn control(
         &self,
         kind: ExchangeStep,
-        from: usize,
-        to: usize,
+        nodes: (usize, usize),
         control: &ControlFrame,
+        of_data: &Mode,
         begins: Time,
     ) -> FieldFrame {
-        self.frame(kind, from, to, control.duration, &control.mode, begins)
+        self.frame(kind, nodes, control.duration, &control.mode, of_data, begins)
     }
 
+    /// A frame in `mode` from one node to another, of an exchange whose data frame is in `of_data`.
     fn frame(
         &self,
         kind: ExchangeStep,
-        from: usize,
-        to: usize,
+        (from, to): (usize, usize),
         airtime: Time,
         mode: &Mode,
+        of_data: &Mode,
         begins: Time,
     ) -> FieldFrame {
-        let (noise, threshold) = (self.rules.noise(mode), self.rules.threshold(mode));
+        let (mut width, mut mask, mut ratio) =
+            (FieldRules::width(mode.width_mhz), u64::MAX, PowerRatio::WHOLE);
+        if let Some(channels) = &self.channels {
+            mask = channels[self.bss_of[from]].of_width(FieldRules::width(of_data.width_mhz));
+            ratio = ratio.among(mask.count_ones());
+            width = 0; // each subchannel is judged by itself
+        }
+        let (noise, threshold) = (self.rules.noise(width), self.rules.threshold(mode));
         FieldFrame {
             kind,
-            width: FieldRules::width(mode),
-            ratio: PowerRatio::WHOLE,
+            width,
+            ratio,
+            is_duplicate: mode != of_data,
+            mask,
             from,
             to,
             begins,

@@ -29,28 +29,50 @@ impl Power {
         Power(self.0.saturating_sub(other.0))
     }
 
+    /// The power of so many such signals.
+    pub(super) fn times(self, count: u32) -> Power {
+        Power(self.0 * u64::from(count))
+    }
+
     /// In dBm, to show it.
     pub(crate) fn as_dbm(self) -> f64 {
         10.0 * (libm::log10(self.0 as f64) - 17.0)
     }
 }
 
-/// A power as a part of another, in 1/65,536.
+/// A power as a part of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PowerRatio(u32);
+pub(crate) struct PowerRatio {
+    /// In 1/65,536.
+    parts: u32,
+    /// Of the subchannels that share it.
+    subchannels: u32,
+}
 
 impl PowerRatio {
     /// All of it.
-    pub(crate) const WHOLE: PowerRatio = PowerRatio(65_536);
+    pub(crate) const WHOLE: PowerRatio = PowerRatio { parts: 65_536, subchannels: 1 };
 
     /// A ratio of at most 0 dB, rounded down.
     pub(crate) fn from_db(db: f64) -> PowerRatio {
-        PowerRatio(libm::floor(65_536.0 * libm::pow(10.0, db / 10.0)) as u32)
+        let parts = libm::floor(65_536.0 * libm::pow(10.0, db / 10.0)) as u32;
+        PowerRatio { parts, subchannels: 1 }
+    }
+
+    /// The same, of each of so many subchannels.
+    pub(super) fn among(self, subchannels: u32) -> PowerRatio {
+        PowerRatio { subchannels, ..self }
+    }
+
+    /// The other ratio, of each of as many subchannels.
+    pub(super) fn reduced_to(self, other: PowerRatio) -> PowerRatio {
+        PowerRatio { subchannels: self.subchannels, ..other }
     }
 
     /// That part of `power`, rounded down.
     pub(crate) fn of(self, power: Power) -> Power {
-        Power(((u128::from(power.0) * u128::from(self.0)) >> 16) as u64)
+        let all = ((u128::from(power.0) * u128::from(self.parts)) >> 16) as u64;
+        Power(if self.subchannels == 1 { all } else { all / u64::from(self.subchannels) })
     }
 }
 

@@ -28,6 +28,8 @@ pub(super) struct FieldReceiver {
     pub addressed: u32,
     /// Power of the frame that it is locked to.
     power: Power,
+    /// By how much the energy in a subchannel of that frame, which has to be decoded in all of its own, exceeds `energy`.
+    pub excess: Power,
     /// If that is received MPDU by MPDU: since when its SINR is below the threshold, or [`Time::MAX`].
     spoilt_since: Time,
     /// When it has been in between.
@@ -67,6 +69,7 @@ impl FieldReceiver {
             lock: NONE,
             addressed: 0,
             power: Power::ZERO,
+            excess: Power::ZERO,
             spoilt_since: Time::MAX,
             spoilt: Vec::new(),
             reuses_until: Time::ZERO,
@@ -148,6 +151,11 @@ impl FieldReceiver {
     /// A frame starts, among others that reach it. [`FieldReceiver::lock_to`] and [`FieldReceiver::sense`] must follow.
     pub(super) fn add(&mut self, power: Power) {
         self.energy += power;
+    }
+
+    /// It cannot decode the frame that it has just locked to.
+    pub(super) fn give_up(&mut self) {
+        self.is_intact = false;
     }
 
     /// Locks to a frame that has started, the strongest of those that have, if it can; returns whether it does.
@@ -297,7 +305,7 @@ impl FieldReceiver {
     /// From `now` on it, locked to `frame`, has this energy.
     fn judge(&mut self, frame: &FieldFrame, rules: &FieldRules, now: Time) {
         let interference = self.energy - self.power;
-        let is_clear = frame.threshold.is_reached(self.power, frame.noise, interference);
+        let is_clear = frame.threshold.is_reached(self.power, frame.noise, interference + self.excess);
         if now < frame.colour_read_at {
             self.is_legible &= rules.preamble.is_reached(self.power, frame.noise, interference);
         }

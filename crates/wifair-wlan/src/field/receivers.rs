@@ -3,7 +3,7 @@
 //! A station follows it while it has something to do: a frame to send or on the air, a backoff counter that has not expired, a
 //! frame that is addressed to it, a response that it owes. Otherwise it sleeps, and a frame that reaches it costs nothing
 //! there. When it gets something to do, it catches up from the last time at which its medium was idle, whatever was before.
-//! Access points always follow, since the time in which they sense others is counted.
+//! Access points always follow, since the time in which they sense others is counted. In a field with subchannels all do.
 
 use wifair_core::Time;
 
@@ -16,6 +16,7 @@ use super::receiver::FieldReceiver;
 use super::reuse::SpatialReuse;
 use super::rules::FieldRules;
 use super::spec::Rows;
+use super::subchannels::{SecondaryRules, SubchannelReceiver};
 
 /// See the module documentation.
 pub(super) struct Receivers {
@@ -33,6 +34,23 @@ pub(super) struct Receivers {
     concerned: Vec<usize>,
     /// Access points at which the medium has become physically busy or idle in an instant.
     turned: Vec<usize>,
+    /// By node, in a field with subchannels.
+    subchannels: Option<Subchannels>,
+}
+
+/// What the nodes of a field sense in its subchannels.
+struct Subchannels {
+    rules: SecondaryRules,
+    receivers: Vec<SubchannelReceiver>,
+}
+
+impl Subchannels {
+    /// Works out what follows from a change for a node and its `receiver`, which is locked to a frame.
+    fn sense(&mut self, node: usize, receiver: &mut FieldReceiver, locked: Option<&FieldFrame>, now: Time) {
+        let of_node = &mut self.receivers[node];
+        of_node.sense(&self.rules, now);
+        receiver.excess = locked.map_or(Power::ZERO, |frame| of_node.excess(frame));
+    }
 }
 
 impl Receivers {
@@ -49,7 +67,43 @@ impl Receivers {
             known: vec![0; rows.len()],
             concerned: Vec::new(),
             turned: Vec::new(),
+            subchannels: None,
         }
+    }
+
+    /// Gives each node subchannels.
+    pub(super) fn split(&mut self, rules: SecondaryRules, receivers: Vec<SubchannelReceiver>) {
+        self.subchannels = Some(Subchannels { rules, receivers });
+    }
+
+    /// The number of the width, up to `wanted`, of an exchange that a node may begin now; `None` if it may begin none.
+    pub(super) fn width(&self, node: usize, wanted: u8, now: Time) -> Option<u8> {
+        match &self.subchannels {
+            Some(of) => of.receivers[node].width(wanted, &of.rules, now),
+            None => Some(wanted),
+        }
+    }
+
+    /// Whether the secondary channels of a width allow a node to answer the RTS of this width that it has decoded.
+    pub(super) fn may_answer(&self, node: usize, width: u8) -> bool {
+        self.subchannels.as_ref().is_none_or(|of| of.receivers[node].may_answer(width))
+    }
+
+    /// The channel of a node.
+    pub(super) fn channel(&self, node: usize) -> Option<u64> {
+        self.subchannels.as_ref().map(|of| of.receivers[node].channel().all())
+    }
+
+    /// Whether a frame, alone on the air, makes a secondary channel of a node busy.
+    pub(super) fn senses_in_secondaries(&self, node: usize, frame: &FieldFrame) -> bool {
+        let power = self.links.link(frame, node).power;
+        let of_node = |of: &Subchannels| of.receivers[node].senses_in_secondaries(frame, power, &of.rules);
+        self.subchannels.as_ref().is_some_and(of_node)
+    }
+
+    /// Whether a frame reaches a node in its primary channel.
+    pub(super) fn has_primary(&self, node: usize, frame: &FieldFrame) -> bool {
+        self.subchannels.as_ref().is_none_or(|of| of.receivers[node].has_primary(frame))
     }
 
     /// Who receives whom.
@@ -147,6 +201,7 @@ impl Receivers {
             self.receivers[to].addressed += 1;
         }
         match *started {
+            _ if self.subchannels.is_some() => self.start_in_subchannels(started, frames, now),
             [id] => {
                 let frame = &frames[id];
                 let Receivers { receivers, concerned, .. } = self;
@@ -164,6 +219,9 @@ impl Receivers {
             let node = self.concerned[index];
             let receiver = &mut self.receivers[node];
             let locked = receiver.locked_to().map(|id| &frames[id]);
+            if let Some(subchannels) = &mut self.subchannels {
+                subchannels.sense(node, receiver, locked, now);
+            }
             if receiver.sense(locked, rules, now) {
                 self.note_busy(node, nodes, rules, now);
             }
@@ -191,6 +249,37 @@ impl Receivers {
         }
     }
 
+    /// The same in a field with subchannels: a node locks to the strongest of those that it receives in its primary channel.
+    fn start_in_subchannels(&mut self, started: &[FrameId], frames: &FramesOnAir, now: Time) {
+        let Receivers { receivers, links, awake, concerned, subchannels, .. } = self;
+        let Subchannels { rules, receivers: in_subchannels } = subchannels.as_mut().expect("it has some");
+        let mut heard: Vec<(usize, Power, FrameId)> = Vec::new();
+        for &id in started {
+            let frame = &frames[id];
+            links.reach_among(frame, awake, |node, link| {
+                let of_node = &mut in_subchannels[node];
+                if of_node.start(frame, link.power, rules) {
+                    concerned.push(node);
+                }
+                if of_node.has_primary(frame) {
+                    receivers[node].add(link.power);
+                    heard.push((node, link.power, id));
+                }
+            });
+        }
+        heard.sort_unstable();
+        for (index, &(node, _, id)) in heard.iter().enumerate() {
+            let is_strongest = heard.get(index + 1).is_none_or(|(next, ..)| *next != node);
+            let (frame, receiver) = (&frames[id], &mut receivers[node]);
+            if is_strongest && receiver.lock_to(id, frame, links.link(frame, node)) {
+                let fits = in_subchannels[node].lock(frame, rules, now);
+                if !fits {
+                    receiver.give_up();
+                }
+            }
+        }
+    }
+
     /// From now on `node` follows what is on the air. All frames that are on the air have started there, and no others.
     pub(super) fn wake(&mut self, node: usize, frames: &FramesOnAir, rules: &FieldRules) {
         let bit = 1 << (node % 64);
@@ -203,7 +292,8 @@ impl Receivers {
     /// From now on `node` does not follow what is on the air, if it has nothing to do.
     fn sleep(&mut self, node: usize, nodes: &FieldNodes) {
         let receiver = &self.receivers[node];
-        if !receiver.counts && !receiver.is_ap && receiver.addressed == 0 && nodes[node].is_idle() {
+        let may_sleep = !receiver.counts && !receiver.is_ap && self.subchannels.is_none();
+        if may_sleep && receiver.addressed == 0 && nodes[node].is_idle() {
             self.awake[node / 64] &= !(1 << (node % 64));
             self.known[node] = self.past.len();
         }
@@ -230,6 +320,15 @@ impl Receivers {
         let mut is_decoded_there = None;
         self.links.reach_among(frame, &self.awake, |node, link| {
             let receiver = &mut self.receivers[node];
+            if let Some(Subchannels { rules, receivers }) = &mut self.subchannels {
+                let of_node = &mut receivers[node];
+                if of_node.end(frame, link.power, rules) {
+                    self.concerned.push(node);
+                }
+                if !of_node.has_primary(frame) {
+                    return;
+                }
+            }
             let is_addressed = node == frame.to;
             let (is_concerned, is_decoded) = receiver.end(id, frame, link, mpdus, is_addressed);
             if is_concerned {
@@ -272,6 +371,9 @@ impl Receivers {
             let node = self.concerned[index];
             let receiver = &mut self.receivers[node];
             let locked = receiver.locked_to().map(|id| &frames[id]);
+            if let Some(subchannels) = &mut self.subchannels {
+                subchannels.sense(node, receiver, locked, now);
+            }
             if receiver.review(locked, rules, now) {
                 if receiver.counts {
                     nodes.resume(node, receiver.idle_from);

@@ -54,14 +54,14 @@ impl FieldRules {
         }
     }
 
-    /// The noise that a frame in `mode` is received with.
-    pub(super) fn noise(&self, mode: &Mode) -> Power {
-        self.noises[usize::from(FieldRules::width(mode))]
+    /// The noise that a frame is received with whose width has this number.
+    pub(super) fn noise(&self, width: u8) -> Power {
+        self.noises[usize::from(width)]
     }
 
-    /// The number of the width of a mode, 20 MHz and its doubles.
-    pub(super) fn width(mode: &Mode) -> u8 {
-        (mode.width_mhz / 20).ilog2() as u8
+    /// The number of a width, 20 MHz and its doubles.
+    pub(super) fn width(width_mhz: u16) -> u8 {
+        (width_mhz / 20).ilog2() as u8
     }
 
     /// The SINR at which a frame in `mode` is decoded.

@@ -161,8 +161,13 @@ impl FieldShare {
     }
 
     /// As [`Field::reaches`].
-    pub(crate) fn reaches(&self, from: usize, to: usize, mode: &Mode) -> bool {
-        self.field().reaches(from + self.first, to + self.first, mode)
+    pub(crate) fn reaches(&self, from: usize, to: usize, mode: &Mode, of_data: &Mode) -> bool {
+        self.field().reaches(from + self.first, to + self.first, mode, of_data)
+    }
+
+    /// As [`Field::has_subchannels`].
+    pub(crate) fn has_subchannels(&self) -> bool {
+        self.field().has_subchannels()
     }
 
     /// In the `field` of the BSS: exchanges begun, those of one instant as one, and how many of these overlapped an earlier one

@@ -7,6 +7,7 @@ use wifair_core::SpecError;
 use super::power::Power;
 use super::propagation::{FloorsSpec, Propagation, WallSpec};
 use super::shadowing::Shadowing;
+use super::subchannels::OperatingChannel;
 use crate::channel::ChannelSpec;
 use crate::check;
 use crate::phy::Format;
@@ -20,6 +21,14 @@ const MAX_RECEIVED_DBM: f64 = -10.0;
 /// Whether there is no shadowing, which canonical plans leave out.
 fn is_zero(db: &f64) -> bool {
     *db == 0.0
+}
+
+/// Received power, in dBm, from which a PPDU makes a secondary channel busy (21.3.18.5.4).
+const SECONDARY_DETECTION_DBM: f64 = -72.0;
+
+/// Whether it is the default, which canonical plans leave out.
+fn is_secondary_default(dbm: &f64) -> bool {
+    *dbm == SECONDARY_DETECTION_DBM
 }
 
 /// What a node waits an EIFS after.
@@ -73,6 +82,14 @@ pub struct FieldSpec {
     pub preamble_detection_dbm: f64,
     /// Received power, in dBm, from which the medium is busy whatever is on it (17.3.10.6).
     pub energy_detection_dbm: f64,
+    /// Judge powers, energies and thresholds by channel of 20 MHz also where no channels overlap in part: a frame of
+    /// 80 MHz then has a quarter of its power in each.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub subchannels: bool,
+    /// Received power, in dBm, from which a PPDU of 20 or 40 MHz in a secondary channel makes that busy; 3 dB
+    /// more for each doubling of its width (21.3.18.5.4). It has an effect only with subchannels.
+    #[serde(skip_serializing_if = "is_secondary_default")]
+    pub secondary_detection_dbm: f64,
     /// What a node waits an EIFS after: a frame that it could not decode (error), or also energy that it could
     /// not lock to (energy).
     pub eifs_after: EifsAfter,
@@ -91,6 +108,8 @@ impl Default for FieldSpec {
             floor_dbm: -100.0,
             preamble_detection_dbm: -82.0,
             energy_detection_dbm: -62.0,
+            subchannels: false,
+            secondary_detection_dbm: SECONDARY_DETECTION_DBM,
             eifs_after: EifsAfter::default(),
         }
     }
@@ -103,8 +122,8 @@ pub(crate) struct NodeOfField<'a> {
     pub label: &'a str,
     /// Number of its BSS.
     pub bss: usize,
-    /// Number of the channel of its BSS, if channels have numbers.
-    pub channel: Option<u16>,
+    /// The channel of its BSS.
+    pub channel: OperatingChannel,
     pub is_ap: bool,
     /// Of its data frames, where the other end has it too.
     pub format: Format,
@@ -131,7 +150,7 @@ impl ReceivedPowers<'_> {
     /// The power with which one node receives another, in dBm, if it does at all.
     fn dbm(&self, from: usize, to: usize) -> Option<f64> {
         let (first, second) = (&self.nodes[from.min(to)], &self.nodes[from.max(to)]);
-        if from == to || first.channel != second.channel {
+        if from == to || first.channel.all() & second.channel.all() == 0 {
             return None;
         }
         let gain =
@@ -168,6 +187,11 @@ impl ReceivedPowers<'_> {
 }
 
 impl FieldSpec {
+    /// Whether it has another threshold of secondary channels than usual.
+    pub(crate) fn has_secondary_detection(&self) -> bool {
+        !is_secondary_default(&self.secondary_detection_dbm)
+    }
+
     /// Who receives whom with which power, in a run with this seed.
     ///
     /// # Errors
@@ -188,6 +212,7 @@ impl FieldSpec {
         check::number(path, "floor_dbm", self.floor_dbm, -160.0..=-40.0, "dBm")?;
         check::number(path, "preamble_detection_dbm", self.preamble_detection_dbm, -160.0..=0.0, "dBm")?;
         check::number(path, "energy_detection_dbm", self.energy_detection_dbm, -160.0..=0.0, "dBm")?;
+        check::number(path, "secondary_detection_dbm", self.secondary_detection_dbm, -160.0..=0.0, "dBm")?;
         let powers = self.received_powers(nodes, channel, seed, path)?;
         let mut rows: Rows = vec![Vec::new(); nodes.len()];
         for (from, row) in rows.iter_mut().enumerate() {

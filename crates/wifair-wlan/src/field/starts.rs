@@ -6,7 +6,7 @@ use super::access::Backoff;
 use super::frame::{ExchangeStep, FieldExchange, FieldFrame, Outgoing};
 use super::node::FieldNode;
 use super::power::PowerRatio;
-use super::{Field, FieldEvent};
+use super::{Field, FieldEvent, FieldRules};
 use crate::node::{EdcafId, Node};
 
 impl Field {
@@ -14,7 +14,7 @@ impl Field {
     pub(super) fn start_frames(
         &mut self,
         now: Time,
-        mut outgoing: impl FnMut(usize, EdcafId) -> Outgoing,
+        mut outgoing: impl FnMut(usize, EdcafId, Option<u16>) -> Outgoing,
         events: &mut Vec<FieldEvent>,
     ) {
         let mut begun = std::mem::take(&mut self.begun);
@@ -28,9 +28,15 @@ impl Field {
             let owed = self.nodes[index].owes.take_if(|(at, _)| *at == now).map(|(_, frame)| frame);
             let won = self.nodes[index].has_won.take();
             events.extend(won.map(FieldEvent::Started));
-            let frame = owed
-                .or_else(|| won.map(|sender| self.win(sender, outgoing(self.bss_of[index], sender), now)));
-            begun.extend(frame.map(|frame| FieldFrame { ratio: self.ratio(&frame, now), ..frame }));
+            let frame = owed.or_else(|| {
+                let sender = won?;
+                let outgoing = outgoing(self.bss_of[index], sender, self.nodes[index].width_mhz);
+                Some(self.win(sender, outgoing, now))
+            });
+            begun.extend(frame.map(|frame| {
+                let ratio = frame.ratio.reduced_to(self.ratio(&frame, now));
+                FieldFrame { ratio, ..frame }
+            }));
         }
         for frame in &begun {
             self.receivers.wake(frame.to, &self.frames, &self.rules);
@@ -59,8 +65,9 @@ impl Field {
 
     /// Determines who wins access at `now == due()`, if [`Field::advance`] is going to handle starts: of several channel access
     /// functions of a node the highest does. Returns the others, which lose an internal collision. For each of them
-    /// [`Field::set_window`] and [`Field::go_on`] must follow.
-    pub(crate) fn contend(&mut self, now: Time) -> Vec<EdcafId> {
+    /// [`Field::set_window`] and [`Field::go_on`] must follow. In a field with subchannels `width_mhz` says how wide the
+    /// exchange is that a channel access function of a BSS wants to begin.
+    pub(crate) fn contend(&mut self, now: Time, width_mhz: impl Fn(usize, EdcafId) -> u16) -> Vec<EdcafId> {
         let mut losers = Vec::new();
         let mut due = std::mem::take(&mut self.due_nodes);
         due.clear();
@@ -68,7 +75,7 @@ impl Field {
             self.nodes.first_due(&mut due);
         }
         if self.has_starts(&due, now) {
-            due.iter().for_each(|&node| self.contend_at(node, &mut losers, now));
+            due.iter().for_each(|&node| self.contend_at(node, &width_mhz, &mut losers, now));
             self.settle();
         }
         self.due_nodes = due;
@@ -76,7 +83,13 @@ impl Field {
     }
 
     /// Determines which of its channel access functions wins access at a node that is due; the `losers` are the others.
-    fn contend_at(&mut self, index: usize, losers: &mut Vec<EdcafId>, now: Time) {
+    fn contend_at(
+        &mut self,
+        index: usize,
+        width_mhz: &impl Fn(usize, EdcafId) -> u16,
+        losers: &mut Vec<EdcafId>,
+        now: Time,
+    ) {
         let is_busy = self.receivers.is_physically_busy(index);
         let node = &self.nodes[index];
         if is_busy || node.owes.as_ref().is_some_and(|(at, _)| *at == now) {
@@ -87,12 +100,39 @@ impl Field {
         let mut due = functions.filter(|(i, _)| is_due(*i)).map(|(_, function)| function);
         let Some(winner) = due.next() else { return };
         losers.extend(due);
+        if self.channels.is_some() && !self.finds_width(index, winner, width_mhz, now) {
+            return;
+        }
         let FieldNode { backoffs, has_won, .. } = &mut self.nodes[index];
         let due = backoffs.iter_mut().filter(|backoff| backoff.start(&self.rules.contention) == now);
         due.for_each(Backoff::begin);
         *has_won = Some(winner);
         self.receivers.become_busy(index, &mut self.nodes, &self.rules, now);
         self.winners.push(index);
+    }
+
+    /// How wide the exchange may be that a node begins which has won access with `winner`: whether it may begin. Otherwise it
+    /// draws a new backoff.
+    fn finds_width(
+        &mut self,
+        index: usize,
+        winner: EdcafId,
+        width_mhz: &impl Fn(usize, EdcafId) -> u16,
+        now: Time,
+    ) -> bool {
+        let wanted = FieldRules::width(width_mhz(self.bss_of[index], winner));
+        let (width, place) = (self.receivers.width(index, wanted, now), self.numbering.place(winner));
+        let rules = self.rules.contention;
+        let FieldNode { backoffs, width_mhz, .. } = &mut self.nodes[index];
+        *width_mhz = width.map(|width| 20 << width);
+        if width.is_none() {
+            for backoff in backoffs.iter_mut().filter(|backoff| backoff.start(&rules) == now) {
+                backoff.begin();
+                backoff.wait_for_boundary(&rules, now);
+            }
+            backoffs[place].restart(&rules);
+        }
+        width.is_some()
     }
 
     /// The power that a frame is sent with which begins at `now`, of its transmitter's.
@@ -116,7 +156,10 @@ impl Field {
             let control = usize::from(ppdu.control);
             let rts = &self.phy.control_frames[control].rts;
             let duration = self.waits[control].reservation - rts.duration + ppdu.airtime + ppdu.response;
-            return FieldFrame { duration, ..self.control(ExchangeStep::Rts, node, to, rts, now) };
+            return FieldFrame {
+                duration,
+                ..self.control(ExchangeStep::Rts, (node, to), rts, &ppdu.mode, now)
+            };
         }
         self.data(&exchange, now)
     }

@@ -77,7 +77,12 @@ impl FieldRun {
                 phy.clone(),
                 &mac,
                 contenders,
-                Surroundings { rows, bss_of: vec![0; labels.len()], reuse: SpatialReuse::default() },
+                Surroundings {
+                    rows,
+                    bss_of: vec![0; labels.len()],
+                    reuse: SpatialReuse::default(),
+                    channels: None,
+                },
             ),
             phy,
             mac,
@@ -103,12 +108,12 @@ impl FieldRun {
         let now = self.field.due();
         let on_air = self.modes.on_air(self.modes.rate_index(self.mbps, "rate").unwrap());
         let (queues, phy) = (&self.queues, &self.phy);
-        let outgoing = |_, sender: EdcafId| {
+        let outgoing = |_, sender: EdcafId, _| {
             let Queued { to, ip_bytes } = queues[sender.index()][0];
             Outgoing { to, ppdu: Ppdu::of_frame(&on_air, phy.psdu_bytes(ip_bytes)), mpdus: Vec::new() }
         };
         let mut events = std::mem::take(&mut self.events);
-        assert!(self.field.contend(now).is_empty(), "under DCF");
+        assert!(self.field.contend(now, |_, _| 20).is_empty(), "under DCF");
         self.field.advance(now, outgoing, &mut events);
         for event in events.drain(..) {
             match event {

@@ -68,6 +68,8 @@ fn neighbours() -> impl Strategy<Value = (ObssSpec, Vec<Vec<PacketAt>>)> {
         let neighbour = |(index, stations)| NeighbourSpec {
             label: format!("ap-{index}"),
             channel: None,
+            width_mhz: None,
+            primary: None,
             ap: bss.ap.clone(),
             stations,
         };
@@ -78,7 +80,7 @@ fn neighbours() -> impl Strategy<Value = (ObssSpec, Vec<Vec<PacketAt>>)> {
         bss.field =
             Some(FieldSpec { eifs_after: EifsAfter::Energy, gains: gains.collect(), ..FieldSpec::default() });
         (
-            Just(ObssSpec { bss, channel: None, neighbours }),
+            Just(ObssSpec { bss, channel: None, primary: None, neighbours }),
             sizes.into_iter().map(arrivals).collect::<Vec<_>>(),
         )
     })
@@ -261,10 +263,16 @@ fn conflict_graph(bsss: usize, conflicts: &[(usize, usize)]) -> ObssSpec {
     let of_aps = pairs().flat_map(|(a, b)| [[ap(a), ap(b)], [ap(a), station(b)], [station(a), ap(b)]]);
     let apart = pairs().filter(|pair| !conflicts.contains(pair)).map(|(a, b)| [station(a), station(b)]);
     first.field = Some(FieldSpec { hidden: of_aps.chain(apart).collect(), ..FieldSpec::default() });
-    let neighbour =
-        |bss| NeighbourSpec { label: ap(bss), channel: None, ap: first.ap.clone(), stations: one(bss) };
+    let neighbour = |bss| NeighbourSpec {
+        label: ap(bss),
+        channel: None,
+        width_mhz: None,
+        primary: None,
+        ap: first.ap.clone(),
+        stations: one(bss),
+    };
     let neighbours = (1..bsss).map(neighbour).collect();
-    ObssSpec { bss: first, channel: None, neighbours }
+    ObssSpec { bss: first, channel: None, primary: None, neighbours }
 }
 
 /// Shares of the time that the exchanges of each BSS take, until there have been so many; and the duration of one, in units of

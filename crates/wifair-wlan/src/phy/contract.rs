@@ -3,7 +3,7 @@
 use wifair_core::SpecError;
 
 use super::channel::{Band, Operating, Requested};
-use super::keys::{BssKeys, Preamble, ProtectionKeys};
+use super::keys::{BssKeys, LinkKeys, Preamble, ProtectionKeys};
 use super::mode::{Format, OnAir};
 
 /// The interface of a PHY's file.
@@ -23,6 +23,11 @@ pub(crate) trait Phy {
 
     /// From 802.11n on: the capabilities of the PHY, and the scenario's choices among them.
     fn chosen(&self) -> Option<Operating<'_>> {
+        None
+    }
+
+    /// From 802.11n on: the keys of a link.
+    fn link_mut(&mut self) -> Option<&mut LinkKeys> {
         None
     }
 

@@ -129,6 +129,10 @@ impl Phy for Spec {
         Some(Operating { capabilities: &ABILITIES, band: &self.band, link: &self.link })
     }
 
+    fn link_mut(&mut self) -> Option<&mut LinkKeys> {
+        Some(&mut self.link)
+    }
+
     fn is_of_link(&self) -> bool {
         let Spec { he_ltf, packet_extension_us, .. } = *self;
         *self == Spec { he_ltf, packet_extension_us, link: self.link.clone(), ..Spec::default() }

@@ -79,6 +79,10 @@ impl Phy for Spec {
         Some(mcs / 8 + 1)
     }
 
+    fn link_mut(&mut self) -> Option<&mut LinkKeys> {
+        Some(&mut self.link)
+    }
+
     fn is_of_link(&self) -> bool {
         *self == Spec { link: self.link.clone(), ..Spec::default() }
     }

@@ -20,7 +20,8 @@ use contract::Phy;
 pub use keys::{BandKeys, BssKeys, Coding, ErpProtection, LinkKeys, Preamble, ProtectionKeys};
 pub(crate) use mcs::CodeRate;
 pub use mode::{Format, MAX_PPDU_DURATION, Mode, Modes, OnAir, RateIndex};
-pub use numbers::{channel_numbers, channels_overlap};
+pub(crate) use numbers::Block;
+pub use numbers::channel_numbers;
 
 wifair_core::registry! {
     /// A PHY by name, with its keys and those of the BSS.
@@ -80,6 +81,22 @@ impl PhySpec {
     /// A width or a band that the PHY does not have.
     pub fn width_mhz(&self, path: &str) -> Result<u16, SpecError> {
         Ok(self.supported(path)?.width_mhz)
+    }
+
+    /// The same with another width, for another BSS.
+    ///
+    /// # Errors
+    /// A PHY before 802.11n, which has one width; `path` is the key of the BSS in the plan.
+    pub(crate) fn with_width(&self, width_mhz: u16, path: &str) -> Result<PhySpec, SpecError> {
+        let mut phy = self.clone();
+        match each!(PhySpec: &mut phy, spec => spec.link_mut()) {
+            Some(link) => link.width_mhz = Some(width_mhz),
+            None => {
+                let allowed = format!("no such key with {}, whose channels have 20 MHz", self.name());
+                return Err(SpecError::new(format!("{path}.width_mhz"), width_mhz, allowed));
+            }
+        }
+        Ok(phy)
     }
 
     /// The most streams of a link of a BSS with this PHY; `path` is its key in the plan.

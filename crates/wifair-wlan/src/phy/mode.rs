@@ -454,6 +454,29 @@ impl Modes {
         RateIndex(place.expect("the link has the modes that it uses") as u16)
     }
 
+    /// The width of the own modes, in MHz.
+    pub(crate) fn width_mhz(&self) -> u16 {
+        self.all[0].mode.width_mhz
+    }
+
+    /// The own mode of that rate or, if its width is greater than `width_mhz`, the mode of this width with its streams, its
+    /// guard interval and its MCS, or the next lower that there is.
+    pub(crate) fn within(&self, rate: Rate, width_mhz: u16) -> Arc<OnAir> {
+        let own = self.all[..self.own].iter().find(|on_air| on_air.rate() == rate);
+        let own = own.expect("a link's rate is that of one of its modes");
+        let Mode { mcs, streams, guard_interval_ns, .. } = own.mode;
+        if own.mode.width_mhz <= width_mhz {
+            return Arc::clone(own);
+        }
+        let is_such = |mode: &Mode| {
+            let setting = (mode.width_mhz, mode.streams, mode.guard_interval_ns);
+            setting == (width_mhz, streams, guard_interval_ns) && mode.mcs <= mcs
+        };
+        let narrower = self.all[self.own..].iter().filter(|on_air| is_such(&on_air.mode));
+        let highest = narrower.max_by_key(|on_air| on_air.mode.mcs);
+        Arc::clone(highest.expect("a PHY has the lowest MCS in all widths"))
+    }
+
     /// The own modes, the slowest first.
     pub fn iter(&self) -> impl Iterator<Item = &OnAir> {
         self.all[..self.own].iter().map(|on_air| &**on_air)

@@ -33,19 +33,54 @@ pub fn channel_numbers(band: Band, width_mhz: u16) -> Vec<u16> {
     runs.iter().flat_map(of_run).collect()
 }
 
-/// Whether two channels of one width and band have a frequency in common.
-pub fn channels_overlap(a: u16, b: u16, width_mhz: u16) -> bool {
-    a.abs_diff(b) * STEP_MHZ < width_mhz
+/// What a channel occupies of its band.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    pub band: Band,
+    pub number: u16,
+    pub width_mhz: u16,
+}
+
+impl Block {
+    /// Whether two channels of one band have a frequency in common.
+    pub(crate) fn overlaps(&self, other: &Block) -> bool {
+        2 * self.number.abs_diff(other.number) * STEP_MHZ < self.width_mhz + other.width_mhz
+    }
+
+    /// Whether they have whole channels of 20 MHz in common, if anything.
+    pub(crate) fn overlaps_in_whole(&self, other: &Block) -> bool {
+        let (first, of_other) = (self.subchannels().next(), other.subchannels().next());
+        let apart = first.zip(of_other).map_or(0, |(a, b)| a.abs_diff(b));
+        !self.overlaps(other) || (apart * STEP_MHZ).is_multiple_of(20)
+    }
+
+    /// The numbers of its channels of 20 MHz, the lowest first.
+    pub(crate) fn subchannels(self) -> impl Iterator<Item = u16> {
+        let lowest = self.number + 2 - self.width_mhz / (2 * STEP_MHZ);
+        (0..self.width_mhz / 20).map(move |place| lowest + 4 * place)
+    }
+
+    /// The place of one of them in masks of the band: channels of 20 MHz that do not overlap have different places.
+    pub(crate) fn place(&self, subchannel: u16) -> u32 {
+        match self.band {
+            Band::Ghz2_4 => u32::from(subchannel),
+            Band::Ghz5 => u32::from(subchannel - RUNS_5_GHZ[0].0) / 4,
+            Band::Ghz6 => u32::from(subchannel - RUNS_6_GHZ[0].0) / 4,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn every(first: u16, last: u16, step: usize) -> Vec<u16> {
+        (first..=last).step_by(step).collect()
+    }
+
     /// Annex E of 802.11-2020 (operating classes 81, 83, 115 to 130) and of 802.11ax and be (131 to 137).
     #[test]
     fn numbers_are_those_of_the_operating_classes() {
-        let every = |first, last, step| (first..=last).step_by(step).collect::<Vec<u16>>();
         let five = |width_mhz| channel_numbers(Band::Ghz5, width_mhz);
         assert_eq!(five(20), [every(36, 64, 4), every(100, 144, 4), every(149, 177, 4)].concat());
         assert_eq!(five(40), [every(38, 62, 8), every(102, 142, 8), every(151, 175, 8)].concat());
@@ -63,15 +98,36 @@ mod tests {
 
     #[test]
     fn channels_of_one_width_overlap_only_where_their_grids_do() {
+        let overlap = |band, width_mhz, a, b| {
+            let [a, b] = [a, b].map(|number| Block { band, number, width_mhz });
+            a.overlaps(&b)
+        };
         for (band, widths_mhz) in [(Band::Ghz5, vec![20, 40, 80, 160]), (Band::Ghz6, vec![20, 40, 80, 160])] {
             for width_mhz in widths_mhz {
                 let numbers = channel_numbers(band, width_mhz);
-                let overlaps =
-                    |a: &&u16| numbers.iter().filter(|b| channels_overlap(**a, **b, width_mhz)).count();
-                assert!(numbers.iter().all(|a| overlaps(&a) == 1), "{width_mhz} MHz at {} GHz", band.ghz());
+                let overlaps = |a: u16| numbers.iter().filter(|&&b| overlap(band, width_mhz, a, b)).count();
+                assert!(numbers.iter().all(|&a| overlaps(a) == 1), "{width_mhz} MHz at {} GHz", band.ghz());
             }
         }
-        assert!(channels_overlap(1, 4, 20) && !channels_overlap(1, 5, 20));
-        assert!(channels_overlap(31, 63, 320) && !channels_overlap(31, 95, 320));
+        assert!(overlap(Band::Ghz2_4, 20, 1, 4) && !overlap(Band::Ghz2_4, 20, 1, 5));
+        assert!(overlap(Band::Ghz6, 320, 31, 63) && !overlap(Band::Ghz6, 320, 31, 95));
+    }
+
+    #[test]
+    fn channels_have_subchannels() {
+        let of = |band, number, width_mhz| Block { band, number, width_mhz };
+        let subchannels =
+            |band, number, width_mhz| of(band, number, width_mhz).subchannels().collect::<Vec<_>>();
+        assert_eq!(subchannels(Band::Ghz5, 36, 20), [36]);
+        assert_eq!(subchannels(Band::Ghz5, 42, 80), [36, 40, 44, 48]);
+        assert_eq!(subchannels(Band::Ghz5, 163, 160), every(149, 177, 4));
+        assert_eq!(subchannels(Band::Ghz6, 31, 320), every(1, 61, 4));
+        assert_eq!(subchannels(Band::Ghz2_4, 3, 40), [1, 5]);
+        let in_whole = |a: Block, b: Block| a.overlaps(&b).then(|| a.overlaps_in_whole(&b));
+        assert_eq!(in_whole(of(Band::Ghz5, 42, 80), of(Band::Ghz5, 48, 20)), Some(true));
+        assert_eq!(in_whole(of(Band::Ghz5, 42, 80), of(Band::Ghz5, 52, 20)), None);
+        assert_eq!(in_whole(of(Band::Ghz2_4, 3, 40), of(Band::Ghz2_4, 5, 20)), Some(true));
+        assert_eq!(in_whole(of(Band::Ghz2_4, 3, 40), of(Band::Ghz2_4, 6, 20)), Some(false));
+        assert_eq!(in_whole(of(Band::Ghz6, 31, 320), of(Band::Ghz6, 63, 320)), Some(true));
     }
 }

@@ -67,6 +67,10 @@ impl Phy for Spec {
         Some(Operating { capabilities: &ABILITIES, band: &self.band, link: &self.link })
     }
 
+    fn link_mut(&mut self) -> Option<&mut LinkKeys> {
+        Some(&mut self.link)
+    }
+
     fn is_of_link(&self) -> bool {
         *self == Spec { link: self.link.clone(), ..Spec::default() }
     }

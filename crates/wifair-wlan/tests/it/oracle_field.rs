@@ -13,7 +13,7 @@ use oracle::field::{FieldScenario, air};
 use oracle::mode::{Generation, Mode};
 use oracle::random::{
     controlled_field_scenarios, edca_field_scenarios, field_scenarios, modern_field_scenarios,
-    neighbour_scenarios, reuse_scenarios, shadowed_scenarios,
+    neighbour_scenarios, reuse_scenarios, shadowed_scenarios, subchannel_scenarios,
 };
 use oracle::record::{Attempt, Outcome, Record, Transmission};
 use oracle::scenario::{Pattern, Scenario, Station, Stream};
@@ -178,7 +178,7 @@ fn random_fields_with_ppdus_are_equal_step_by_step() {
 fn broken_rules_of_the_field_are_noticed() {
     let mut flaws = Flaw::ALL.to_vec();
     flaws.retain(|&flaw| !flaw.is_of_edca() && !flaw.is_of_ppdus() && !flaw.is_of_neighbours());
-    flaws.retain(|&flaw| !flaw.is_of_reuse() && !flaw.is_of_shadowing());
+    flaws.retain(|&flaw| !flaw.is_of_reuse() && !flaw.is_of_shadowing() && !flaw.is_of_subchannels());
     flaws.retain(|&flaw| flaw != Flaw::NavEndsBefore); // below: random fields hardly ever meet this instant
     let enough = if validating() { 0 } else { flaws.len() - 12 };
     notices(flaws, enough, field_scenarios());
@@ -238,6 +238,20 @@ fn random_neighbours_with_obss_pd_are_equal_step_by_step() {
 fn broken_rules_of_obss_pd_are_noticed() {
     let flaws = Flaw::ALL.iter().copied().filter(|flaw| flaw.is_of_reuse()).collect();
     notices(flaws, if validating() { 0 } else { 2 }, reuse_scenarios());
+}
+
+/// With channels that overlap in part.
+#[test]
+fn random_neighbours_with_subchannels_are_equal_step_by_step() {
+    let seen = compare_all(subchannel_scenarios());
+    assert!(seen.exchanges > 3_000 && seen.overlapping > 100, "too quiet to say anything: {seen:?}");
+    assert!(seen.acknowledged > 1_000 && seen.given_up > 50 && seen.partial > 20, "{seen:?}");
+}
+
+#[test]
+fn broken_rules_of_subchannels_are_noticed() {
+    let flaws = Flaw::ALL.iter().copied().filter(|flaw| flaw.is_of_subchannels()).collect();
+    notices(flaws, if validating() { 0 } else { 3 }, subchannel_scenarios());
 }
 
 #[test]

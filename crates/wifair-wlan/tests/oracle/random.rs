@@ -5,7 +5,7 @@ mod modern;
 
 pub use field::{
     controlled_field_scenarios, edca_field_scenarios, field_scenarios, modern_field_scenarios,
-    neighbour_scenarios, reuse_scenarios, shadowed_scenarios,
+    neighbour_scenarios, reuse_scenarios, shadowed_scenarios, subchannel_scenarios,
 };
 
 use super::mode::Generation;

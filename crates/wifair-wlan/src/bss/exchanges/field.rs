@@ -49,8 +49,16 @@ impl<'a> InField<'a> {
         true
     }
 
-    /// What `sender` sends now or, if it `follows` in a TXOP, after a SIFS.
-    pub(crate) fn outgoing(&mut self, sender: EdcafId, follows: bool, now: Time) -> Outgoing {
+    /// What `sender` sends now or, if it `follows` in a TXOP, after a SIFS; in a field with subchannels in an exchange of at
+    /// most so many MHz.
+    pub(crate) fn outgoing(
+        &mut self,
+        sender: EdcafId,
+        follows: bool,
+        width_mhz: Option<u16>,
+        now: Time,
+    ) -> Outgoing {
+        self.narrow(sender, width_mhz);
         let serves_queue = self.0.nodes.serves_queue(sender);
         if serves_queue {
             self.0.form_ppdu(sender, now, follows);
@@ -73,6 +81,15 @@ impl<'a> InField<'a> {
             };
         }
         Outgoing { to: link.receiver().index(), ppdu, mpdus }
+    }
+
+    /// The link in service of `sender` has the mode of an exchange of at most so many MHz.
+    fn narrow(&mut self, sender: EdcafId, width_mhz: Option<u16>) {
+        let Some(width_mhz) = width_mhz else { return };
+        let Exchanges { nodes, links, modes, .. } = &mut *self.0;
+        let link = nodes.edcaf(sender).link();
+        let row = &mut links[link.index()];
+        row.on_air = modes.of(link.station()).within(row.rate, width_mhz);
     }
 
     /// Counts that an exchange occupies the medium until `end`, as far as is known.
@@ -169,18 +186,23 @@ impl<'a> InField<'a> {
         let OngoingExchange { sender, link, .. } = self.regard(exchange);
         self.close_cost(exchange);
         self.share().set_window(sender, true);
-        match self.0.complete(sender, link, now) {
+        let next = self.0.complete(sender, link, now);
+        let width_mhz = self.share().has_subchannels().then_some(exchange.ppdu.mode.width_mhz);
+        if next.is_some() {
+            self.narrow(sender, width_mhz);
+        }
+        match next {
             Some(limit) if limit > Time::ZERO && self.0.fits_txop(sender, limit, now) => {
-                self.continue_txop(exchange, now);
+                self.continue_txop(exchange, width_mhz, now);
             }
             next => self.go_on(sender, next.is_some(), now),
         }
     }
 
     /// Lets the sender of `exchange`, which has succeeded, send its next PPDU after a SIFS.
-    fn continue_txop(&mut self, exchange: &FieldExchange, now: Time) {
+    fn continue_txop(&mut self, exchange: &FieldExchange, width_mhz: Option<u16>, now: Time) {
         let FieldExchange { sender, txop_began, .. } = *exchange;
-        let next = self.outgoing(sender, true, now);
+        let next = self.outgoing(sender, true, width_mhz, now);
         self.share().follow(sender, next, txop_began, now);
         self.count_attempt(sender, now);
         self.follow(now);

@@ -2,14 +2,14 @@
 
 use super::spec::{QueueSizes, spec};
 use super::{Engine, Side};
-use crate::oracle::field::powers::Keys;
+use crate::oracle::field::powers::{Keys, Split};
 use crate::oracle::field::{FieldScenario, label};
 use crate::oracle::frame::NodeId;
 use crate::oracle::record::Record;
 use wifair_core::Time;
 use wifair_wlan::{
-    ApSpec, Bss, BssSpec, ChannelSpec, EifsAfter, FieldSpec, FloorsSpec, NeighbourSpec, Obss, ObssSpec,
-    PairGain, StationSpec, WallSpec,
+    ApSpec, Bss, BssSpec, ChannelSpec, EifsAfter, FieldSpec, FloorsSpec, MacSpec, NeighbourSpec, Obss,
+    ObssSpec, PairGain, StationSpec, WallSpec, WidthUse,
 };
 
 /// A field with one BSS, or with several.
@@ -97,16 +97,28 @@ fn spec_of(scenario: &FieldScenario, queue_sizes: &[QueueSizes]) -> ObssSpec {
     });
     let homes = scenario.homes();
     let ap = |bss| homes.iter().position(|home| *home == (bss, 0)).expect("it has an access point");
-    let channel = |bss| keys.channels.get(ap(bss)).copied();
+    let channel = |bss: usize| match &keys.split {
+        Some(split) => split.bsss[bss].0,
+        None => keys.channels.get(ap(bss)).copied(),
+    };
+    let primary = |bss: usize| keys.split.as_ref().and_then(|split| split.bsss[bss].2);
+    let width_mhz = |bss: usize| keys.split.as_ref().map(|split| split.bsss[bss].1 as u16);
     let first = bsss.next().expect("there is a BSS");
     let neighbour = |(index, BssSpec { ap, stations, .. }): (usize, BssSpec)| NeighbourSpec {
         label: label(index + 1, 0),
         channel: channel(index + 1),
+        width_mhz: width_mhz(index + 1).filter(|_| channel(0).is_some()),
+        primary: primary(index + 1),
         ap,
         stations,
     };
     let neighbours = bsss.enumerate().map(neighbour).collect();
+    let width = match &keys.split {
+        Some(Split { is_dynamic: true, .. }) => WidthUse::Dynamic,
+        _ => WidthUse::Static,
+    };
     let bss = BssSpec {
+        mac: MacSpec { width, ..first.mac },
         field: Some(table(scenario)),
         channel: ChannelSpec {
             tx_power_dbm: keys.tx_power_dbm,
@@ -117,7 +129,7 @@ fn spec_of(scenario: &FieldScenario, queue_sizes: &[QueueSizes]) -> ObssSpec {
         },
         ..first
     };
-    ObssSpec { bss, channel: channel(0), neighbours }
+    ObssSpec { bss, channel: channel(0), primary: primary(0), neighbours }
 }
 
 fn table(scenario: &FieldScenario) -> FieldSpec {
@@ -139,6 +151,8 @@ fn table(scenario: &FieldScenario) -> FieldSpec {
         floor_dbm: keys.floor_dbm,
         preamble_detection_dbm: keys.preamble_detection_dbm,
         energy_detection_dbm: keys.energy_detection_dbm,
+        subchannels: keys.split.as_ref().is_some_and(|split| split.is_said),
+        secondary_detection_dbm: keys.split.as_ref().map_or(-72.0, |split| split.secondary_detection_dbm),
         eifs_after: if keys.eifs_after_energy { EifsAfter::Energy } else { EifsAfter::Error },
     }
 }

@@ -13,8 +13,8 @@ use wifair_wlan::{
     AggregationSpec, ApSpec, ArrivalWithinIfs, BackoffRange, BandKeys, BeaconsSpec, BssKeys, BssSpec,
     Categories, CategorySpec, ChannelSpec, Classify, Coding, Countdown, EdcaControllerSpec, EdcaSpec,
     ErpProtection, Fill, FrameErrorRate, HeLtf, LinkKeys, MacSpec, MpduDelivery, PhySpec, Preamble,
-    ProtectionKeys, RateErrors, RateSpec, Requests, ShareTxQueue, StationChange, StationSpec, aarf, arf,
-    dsss, eht, erp, he, ht, ofdm, vht,
+    ProtectionKeys, RateErrors, RateSpec, Requests, ShareTxQueue, StationChange, StationSpec, WidthUse, aarf,
+    arf, dsss, eht, erp, he, ht, ofdm, vht,
 };
 
 /// The queue sizes of which the AP's transmit queues are notified.
@@ -277,6 +277,7 @@ fn mac(rules: &Rules) -> MacSpec {
         },
         ack_timeout_us: rules.ack_timeout.map(|steps| micros(steps, rules)),
         cts_timeout_us: rules.cts_timeout.map(|steps| micros(steps, rules)),
+        width: WidthUse::Static,
         rate_adaptation: rules.adaptation.map_or(RateSpec::default(), adaptation),
         edca: rules.edca.as_ref().map(|table| edca(table, rules)),
         aggregation: aggregation(rules),

@@ -25,6 +25,8 @@ struct OnAir {
     began_at: u64,
     /// If it is received MPDU by MPDU: the symbols of each, in ns from its start.
     symbols_ns: Vec<[u64; 2]>,
+    /// The channels of 20 MHz that it occupies, by number.
+    subchannels: Vec<u16>,
 }
 
 /// What a node is locked to.
@@ -33,6 +35,8 @@ struct Lock {
     is_intact: bool,
     /// The SINR has been high enough to read its colour.
     is_legible: bool,
+    /// Its secondary channels had been idle for so many steps when it locked, the narrowest first.
+    idle: Vec<u32>,
     /// If it is received MPDU by MPDU: by step from its start on, whether the SINR is too low.
     is_low: Vec<bool>,
 }
@@ -57,6 +61,10 @@ struct Receiver {
     reuses: bool,
     /// It has just begun to ignore a PPDU.
     has_ignored: bool,
+    /// The channels of 20 MHz that it receives, its primary channel first.
+    channel: Vec<u16>,
+    /// Its secondary channels, the narrowest first: their channels of 20 MHz, and for how many steps each has been idle.
+    secondaries: Vec<(Vec<u16>, u32)>,
 }
 
 /// An exchange, from the access that was won on.
@@ -70,6 +78,9 @@ struct Exchange {
     has_agreement: bool,
     /// When it began; it is on the air from then on.
     began: u64,
+    width_mhz: u32,
+    /// Of its link.
+    generation: Option<Generation>,
     /// It follows another in its TXOP.
     follows: bool,
     is_on_air: bool,
@@ -147,6 +158,7 @@ impl Air for Field {
         (0..self.cells.len()).for_each(|bss| self.count_begun(bss));
         (0..self.receivers.len()).for_each(|node| self.receive_step(node));
         self.account();
+        self.count_idle_secondaries();
         for cell in &mut self.cells {
             cell.nodes.iter_mut().for_each(Node::count_idle_time);
             cell.now += 1;
@@ -157,7 +169,11 @@ impl Air for Field {
 impl Field {
     pub fn new(scenario: &FieldScenario) -> Field {
         let FieldScenario { flaw, .. } = scenario;
-        let keys = &Keys { seed: scenario.base.seed, homes: scenario.homes(), ..scenario.keys.clone() };
+        let mut keys = Keys { seed: scenario.base.seed, homes: scenario.homes(), ..scenario.keys.clone() };
+        if let (Some(split), Some(Flaw::PrimaryIsLowest)) = (&mut keys.split, flaw) {
+            split.bsss.iter_mut().for_each(|(_, _, primary)| *primary = None);
+        }
+        let keys = &keys;
         let cell = |(bss, of): (usize, _)| Cell::named(of, |node| label(bss, node));
         let homes = scenario.homes();
         let nodes = homes.len();
@@ -168,7 +184,7 @@ impl Field {
             keys: keys.clone(),
             flaw: *flaw,
             powers: (0..nodes).map(|from| (0..nodes).map(|to| power(from, to)).collect()).collect(),
-            receivers: (0..nodes).map(|_| Receiver::default()).collect(),
+            receivers: (0..nodes).map(|node| receiver(scenario, keys, node)).collect(),
             on_air: Vec::new(),
             frames: 0,
             exchanges: Vec::new(),
@@ -199,16 +215,141 @@ impl Field {
         let ignored = &self.receivers[node].ignored;
         let is_ignored = |number| ignored.iter().any(|&(_, other)| other == number);
         let heard = |on_air: &&OnAir| !(self.has(Flaw::IgnoredIsSilent) && is_ignored(on_air.number));
-        self.on_air.iter().filter(heard).map(|on_air| self.power(on_air, node)).sum()
+        let channel = &self.receivers[node].channel;
+        let channel = if self.has(Flaw::EnergyOfAll) { &channel[..] } else { &channel[..1] };
+        let power = |on_air: &OnAir| -> Units {
+            channel.iter().map(|&subchannel| self.power_in(on_air, node, subchannel)).sum()
+        };
+        self.on_air.iter().filter(heard).map(power).sum()
     }
 
-    /// The power with which a frame reaches a node.
+    /// The power with which a frame reaches a node, in its primary channel.
     fn power(&self, on_air: &OnAir, node: NodeId) -> Units {
-        (u128::from(self.powers[on_air.from][node]) * u128::from(on_air.share) / 65_536) as Units
+        self.power_in(on_air, node, self.receivers[node].channel[0])
     }
 
-    fn channel_mhz(&self) -> u32 {
-        self.cells[0].rules.modern.map_or(20, |modern| modern.width_mhz)
+    /// The same in a channel of 20 MHz.
+    fn power_in(&self, on_air: &OnAir, node: NodeId, subchannel: u16) -> Units {
+        let power = u128::from(self.powers[on_air.from][node]) * u128::from(on_air.share) / 65_536;
+        let shares = if self.has(Flaw::PowerIsNotShared) { 1 } else { on_air.subchannels.len() };
+        match on_air.subchannels.contains(&subchannel) {
+            true => power as Units / shares as Units,
+            false => 0,
+        }
+    }
+
+    /// The channels of 20 MHz in which a node must receive a frame to decode it.
+    fn judged(&self, OnAir { frame, subchannels, .. }: &OnAir, node: NodeId) -> Vec<u16> {
+        let own = &self.receivers[node].channel;
+        let is_one = match frame.kind {
+            Kind::Data => self.has(Flaw::JudgedInPrimary),
+            _ => !self.has(Flaw::DuplicatesInAll),
+        };
+        match is_one {
+            true => vec![own[0]],
+            false => own.iter().copied().filter(|subchannel| subchannels.contains(subchannel)).collect(),
+        }
+    }
+
+    /// Whether a node can decode frames of the width of this one.
+    fn fits(&self, on_air: &OnAir, node: NodeId) -> bool {
+        let Some(split) = &self.keys.split else { return true };
+        let (bss, _) = self.homes[node];
+        let own = &self.receivers[node].channel;
+        let is_its = |width_mhz: &usize| {
+            let part = split.primary(bss, *width_mhz as u32);
+            part.len() <= own.len() && part == on_air.subchannels
+        };
+        let of_channel = split.channel(bss).len() * 20;
+        let mut widths_mhz = [20, 40, 80, 160, 320].into_iter().filter(|&width_mhz| width_mhz <= of_channel);
+        on_air.frame.kind != Kind::Data
+            || self.has(Flaw::DecodesAllWidths)
+            || widths_mhz.any(|width| is_its(&width))
+    }
+
+    /// Whether a secondary channel of a node is busy.
+    fn is_busy_in(&self, node: NodeId, secondary: &[u16]) -> bool {
+        let split = self.keys.split.as_ref().expect("it has secondary channels");
+        let doublings = f64::from((secondary.len() as u32).ilog2());
+        let primary = self.receivers[node].channel[0];
+        let sum = |on_air: &OnAir| -> Units {
+            secondary.iter().map(|&subchannel| self.power_in(on_air, node, subchannel)).sum()
+        };
+        let more = if self.has(Flaw::OneSecondaryEnergy) { 0.0 } else { 3.0 * doublings };
+        let energy: Units = self.on_air.iter().filter(|on_air| on_air.from != node).map(sum).sum();
+        let is_loud =
+            energy >= units(self.keys.energy_detection_dbm + more) && !self.has(Flaw::NoSecondaryEnergy);
+        let is_detected = |on_air: &OnAir| {
+            let occupied =
+                secondary.iter().filter(|subchannel| on_air.subchannels.contains(subchannel)).count();
+            let counts = !on_air.subchannels.contains(&primary) || self.has(Flaw::PrimaryFramesDetected);
+            let more = match occupied {
+                0 => return false,
+                1 | 2 => 0.0,
+                4 => 3.0,
+                _ => 6.0,
+            };
+            counts && sum(on_air) >= units(split.secondary_detection_dbm + more) && sum(on_air) > 0
+        };
+        is_loud || (!self.has(Flaw::SecondaryEnergyAlone) && self.on_air.iter().any(is_detected))
+    }
+
+    /// This step has passed in the secondary channels of all nodes.
+    fn count_idle_secondaries(&mut self) {
+        for node in 0..self.receivers.len() {
+            for i in 0..self.receivers[node].secondaries.len() {
+                let is_busy = self.is_busy_in(node, &self.receivers[node].secondaries[i].0);
+                let (_, idle) = &mut self.receivers[node].secondaries[i];
+                *idle = if is_busy { 0 } else { idle.saturating_add(1) };
+            }
+        }
+    }
+
+    /// The greatest width, up to that one, whose secondary channels have been idle for so many steps each.
+    fn idle_width(&self, idle: &[u32], width_mhz: u32) -> u32 {
+        let rules = &self.cells[0].rules;
+        let pifs = if self.has(Flaw::NoPifs) { 1 } else { rules.sifs + rules.slot };
+        let all = self.has(Flaw::NoSecondaryCca);
+        let wanted = (width_mhz / 20).ilog2() as usize;
+        20 << idle.iter().take(wanted).take_while(|&&steps| steps >= pifs || all).count()
+    }
+
+    /// Whether a node that has won access transmits: in a channel that is as wide as it may be.
+    fn finds_width(&mut self, node: NodeId) -> bool {
+        let Some(split) = self.keys.split.clone() else { return true };
+        let Some(to) = self.node(node).has_won_access_to() else { return true };
+        let wanted = self.node(node).width_to(to);
+        let idle: Vec<u32> = self.receivers[node].secondaries.iter().map(|(_, steps)| *steps).collect();
+        let found = self.idle_width(&idle, wanted);
+        if found == wanted || split.is_dynamic {
+            self.node(node).widest_mhz = Some(found);
+            return true;
+        }
+        if self.has(Flaw::WidensWindow) {
+            self.node(node).widens();
+        }
+        let at_once = self.has(Flaw::BacksOffAtOnce);
+        self.node(node).backs_off_again(at_once);
+        false
+    }
+
+    /// Whether the addressee of an RTS, which it has decoded, may answer it for its secondary channels.
+    fn may_answer(&self, node: NodeId, rts: &OnAir, lock: &[u32]) -> bool {
+        if self.keys.split.is_none() || rts.frame.kind != Kind::Rts || self.has(Flaw::CtsDespiteSecondaries) {
+            return true;
+        }
+        let tells = |generation| generation > Generation::Ht || self.has(Flaw::HtTellsWidth);
+        let now: Vec<u32> = self.receivers[node].secondaries.iter().map(|(_, steps)| *steps).collect();
+        let idle = if self.has(Flaw::SecondariesAtEndOfRts) { &now } else { lock };
+        let width_mhz = rts.subchannels.len() as u32 * 20;
+        !self.exchanges[rts.exchange].generation.is_some_and(tells)
+            || self.idle_width(idle, width_mhz) == width_mhz
+    }
+
+    /// The width of the channel of a BSS.
+    fn channel_mhz(&self, bss: usize) -> u32 {
+        let of_rules = self.cells[bss].rules.modern.map_or(20, |modern| modern.width_mhz);
+        self.keys.split.as_ref().map_or(of_rules, |split| split.bsss[bss].1)
     }
 
     /// When the colour of a frame is read.
@@ -235,7 +376,8 @@ impl Field {
         let (on_air, (bss, own)) = (&self.on_air[i], self.homes[node]);
         let (number, other) = (on_air.number, self.homes[on_air.from].0);
         let mode = mode_of(&on_air.frame).expect("a PPDU with a colour has a mode");
-        let Some(level) = self.keys.obss_pd(bss, mode.width_mhz, self.channel_mhz(), self.flaw) else {
+        let width_mhz = if self.keys.split.is_some() { 20 } else { mode.width_mhz };
+        let Some(level) = self.keys.obss_pd(bss, width_mhz, self.channel_mhz(bss), self.flaw) else {
             return;
         };
         let is_other = self.keys.is_other_colour(bss, other);
@@ -286,7 +428,7 @@ impl Field {
         let in_txop = self.receivers[node].reuses && !is_answer && !self.has(Flaw::TxopAtFullPower);
         let full = self.has(Flaw::ReusesAtFullPower) || (is_answer && self.has(Flaw::AnswersAtFullPower));
         match (can || in_txop) && !full {
-            true => self.keys.reduced(node, bss, own == 0, self.channel_mhz(), self.flaw),
+            true => self.keys.reduced(node, bss, own == 0, self.channel_mhz(bss), self.flaw),
             false => 65_536,
         }
     }
@@ -295,12 +437,24 @@ impl Field {
         self.energy(node) >= units(self.keys.energy_detection_dbm)
     }
 
-    /// What disturbs a frame at a node: noise, and the other frames on the air.
-    fn disturbance(&self, node: NodeId, OnAir { frame, number, .. }: &OnAir) -> Units {
+    /// What disturbs a frame at a node in its primary channel: noise, and the other frames on the air.
+    fn disturbance(&self, node: NodeId, on_air: &OnAir) -> Units {
+        self.disturbance_in(node, on_air, self.receivers[node].channel[0])
+    }
+
+    fn disturbance_in(&self, node: NodeId, OnAir { frame, number, .. }: &OnAir, subchannel: u16) -> Units {
         let others = self.on_air.iter().filter(|on_air| on_air.number != *number);
-        let powers = others.map(|on_air| self.power(on_air, node));
+        let powers = others.map(|on_air| self.power_in(on_air, node, subchannel));
         self.noise(frame)
             + if self.has(Flaw::OneInterferer) { powers.max().unwrap_or(0) } else { powers.sum() }
+    }
+
+    /// Whether the SINR of a frame is high enough where it must be decoded.
+    fn is_clear(&self, node: NodeId, on_air: &OnAir, db: f64) -> bool {
+        self.judged(on_air, node).into_iter().all(|subchannel| {
+            let power = self.power_in(on_air, node, subchannel);
+            is_at_least(db, power, self.disturbance_in(node, on_air, subchannel))
+        })
     }
 
     fn noise(&self, frame: &Frame) -> Units {
@@ -355,7 +509,8 @@ impl Field {
                 self.exchanges[*exchange].last = self.now();
             }
             if is_decoded {
-                let (answers, packets) = self.decode(node, ended, spoilt);
+                let may_answer = self.may_answer(node, ended, &lock.idle);
+                let (answers, packets) = self.decode(node, ended, spoilt, may_answer);
                 is_answered |= answers;
                 delivered.extend(packets);
             } else if frame.kind.is_answer() && node == *to && !self.has(Flaw::WaitsOn) {
@@ -367,7 +522,13 @@ impl Field {
     }
 
     /// A node has decoded a frame: whether it answers it, and what it hands to its upper layer.
-    fn decode(&mut self, id: NodeId, ended: &OnAir, spoilt: Vec<bool>) -> (bool, Vec<Packet>) {
+    fn decode(
+        &mut self,
+        id: NodeId,
+        ended: &OnAir,
+        spoilt: Vec<bool>,
+        may_answer: bool,
+    ) -> (bool, Vec<Packet>) {
         let &OnAir { ref frame, to, exchange, .. } = ended;
         let now = self.now();
         if id != to {
@@ -384,11 +545,15 @@ impl Field {
         }
         let first = if self.has(Flaw::NavEndsBefore) { now + 1 } else { now };
         let nav_is_set = self.receivers[id].nav.is_some_and(|end| end >= first);
-        if frame.kind == Kind::Rts && nav_is_set && !self.has(Flaw::CtsDespiteNav) {
+        if frame.kind == Kind::Rts && (nav_is_set && !self.has(Flaw::CtsDespiteNav) || !may_answer) {
             return (false, vec![]);
         }
         if frame.kind.is_response() {
             self.note_acknowledged(id, &frame.content);
+        }
+        if frame.kind.is_response() && self.keys.split.is_some() {
+            let width_mhz = self.exchanges[exchange].width_mhz;
+            self.node(id).widest_mhz = (!self.has(Flaw::WidensInTxop)).then_some(width_mhz);
         }
         let heard = self.node(id).hear_in_field(frame, spoilt);
         match frame.kind {
@@ -484,7 +649,8 @@ impl Field {
         if self.has(Flaw::TxopWaits) {
             nodes.clone().for_each(|id| self.put_off_txop(id));
         }
-        let starting: Vec<NodeId> = nodes.filter(|&id| self.node(id).decide()).collect();
+        let due: Vec<NodeId> = nodes.filter(|&id| self.node(id).decide()).collect();
+        let starting: Vec<NodeId> = due.into_iter().filter(|&id| self.finds_width(id)).collect();
         if starting.is_empty() {
             return;
         }
@@ -503,6 +669,10 @@ impl Field {
                 self.exchanges[exchange].is_on_air = true;
             }
             let symbols_ns = self.symbols_ns(&frame);
+            let subchannels = match &self.keys.split {
+                Some(split) => split.primary(self.homes[id].0, self.exchanges[exchange].width_mhz),
+                None => vec![0],
+            };
             let (number, began_at, share) = (self.frames, self.now(), self.share(id, &frame));
             self.on_air.push(OnAir {
                 share,
@@ -514,6 +684,7 @@ impl Field {
                 exchange,
                 began_at,
                 symbols_ns,
+                subchannels,
             });
             self.frames += 1;
         }
@@ -549,8 +720,9 @@ impl Field {
         let locked = self.on_air.iter().find(|on_air| on_air.number == number).expect("it is on the air");
         let disturbance = self.disturbance(node, locked);
         let clears = |db| is_at_least(db, self.power(locked, node), disturbance);
+        let is_clear = |db| self.is_clear(node, locked, db);
         let is_illegible = self.colour_at(locked).is_some_and(|at| self.now() < at) && !clears(PREAMBLE_DB);
-        let of_mpdus = self.receive_mpdus(locked, clears);
+        let of_mpdus = self.receive_mpdus(locked, is_clear, clears);
         if let Some(lock) = &mut self.receivers[node].lock {
             lock.is_legible &= !is_illegible;
             if let Some((is_low, is_lost)) = of_mpdus {
@@ -561,11 +733,16 @@ impl Field {
     }
 
     /// Of a PPDU that is received MPDU by MPDU: whether the SINR is too low in this step, and too low for the PHY header.
-    fn receive_mpdus(&self, locked: &OnAir, clears: impl Fn(f64) -> bool) -> Option<(bool, bool)> {
+    fn receive_mpdus(
+        &self,
+        locked: &OnAir,
+        is_clear: impl Fn(f64) -> bool,
+        clears: impl Fn(f64) -> bool,
+    ) -> Option<(bool, bool)> {
         let &[header_ends_ns, _] = locked.symbols_ns.first()?;
         let has = |flaw| self.flaw == Some(flaw);
         let mode = mode_of(&locked.frame).filter(|_| !has(Flaw::OneMcsThreshold));
-        let is_low = !clears(threshold_of(mode, 60));
+        let is_low = !is_clear(threshold_of(mode, 60));
         let passed_ns = self.step_ns() * (self.now() - locked.began_at);
         let is_lost = passed_ns < header_ends_ns && !clears(PREAMBLE_DB) && !has(Flaw::NoPhyHeader);
         Some((is_low, is_lost))
@@ -605,6 +782,8 @@ impl Field {
     fn begin(&mut self, node: NodeId, frame: &Frame) {
         let has_agreement = !matches!(frame.content, Content::Single { .. });
         let (bss, now) = (self.homes[node].0, self.now());
+        let width_mhz = self.node(node).present_width_to(frame.to);
+        let generation = self.node(node).generation_to(frame.to);
         let record = &self.cells[bss].record;
         self.current[node] = Some(self.exchanges.len());
         self.live.push(self.exchanges.len());
@@ -618,6 +797,8 @@ impl Field {
             },
             has_agreement,
             began: now,
+            width_mhz,
+            generation,
             follows: !frame.opens_exchange,
             is_on_air: frame.opens_exchange || !self.has(Flaw::TxopFollowsLate),
             overlaps: false,
@@ -639,6 +820,10 @@ impl Field {
             return;
         }
         let power = |on_air: &OnAir| self.power(on_air, node);
+        let reached = |on_air: &OnAir| {
+            let primary = self.receivers[node].channel[0];
+            on_air.subchannels.contains(&primary)
+        };
         let weakest = match self.on_air.iter().find(|on_air| Some(on_air.number) == held) {
             Some(on_air) => power(on_air) + 1,
             None if self.has(Flaw::DetectsAll) => 1,
@@ -656,14 +841,16 @@ impl Field {
         let is_detected = |on_air: &&OnAir| {
             let db = if self.has(Flaw::DetectsNoise) { -40.0 } else { PREAMBLE_DB };
             !is_ignored(on_air)
+                && reached(on_air)
                 && power(on_air) >= weakest
                 && is_at_least(db, power(on_air), of_earlier(on_air))
         };
         let new = self.on_air.iter().filter(|on_air| on_air.number >= first);
         let strongest = new.filter(is_detected).max_by_key(|on_air| power(on_air));
-        if let Some(number) = strongest.map(|on_air| on_air.number) {
-            self.receivers[node].lock =
-                Some(Lock { number, is_intact: true, is_legible: true, is_low: Vec::new() });
+        if let Some((number, is_intact)) = strongest.map(|on_air| (on_air.number, self.fits(on_air, node))) {
+            let receiver = &mut self.receivers[node];
+            let idle = receiver.secondaries.iter().map(|(_, steps)| *steps).collect();
+            receiver.lock = Some(Lock { number, is_intact, is_legible: true, idle, is_low: Vec::new() });
         }
     }
 
@@ -675,11 +862,7 @@ impl Field {
             let rate = if self.has(Flaw::OneThreshold) { 60 } else { frame.rate() };
             let is_new = number >= first;
             let survives = !locked.symbols_ns.is_empty()
-                || is_at_least(
-                    threshold_of(mode_of(frame), rate),
-                    self.power(locked, node),
-                    self.disturbance(node, locked),
-                );
+                || self.is_clear(node, locked, threshold_of(mode_of(frame), rate));
             if let Some(lock) = &mut self.receivers[node].lock {
                 lock.is_intact &= survives || (self.flaw == Some(Flaw::JudgedAtStart) && !is_new);
             }
@@ -756,6 +939,23 @@ impl Field {
             }
         }
     }
+}
+
+/// The receiver of a node. Without channels of 20 MHz there is one for all.
+fn receiver(scenario: &FieldScenario, keys: &Keys, node: NodeId) -> Receiver {
+    let Some(split) = &keys.split else { return Receiver { channel: vec![0], ..Receiver::default() } };
+    let (bss, own) = scenario.homes()[node];
+    let stations = &scenario.bsss().nth(bss).expect("the node's BSS").stations;
+    let width_mhz = match own.checked_sub(1) {
+        None => split.bsss[bss].1,
+        Some(station) => stations[station].modes.map_or(20, |modes| modes.up.width_mhz),
+    };
+    let widths_mhz = [20, 40, 80, 160].into_iter().filter(|&width| 2 * width <= width_mhz);
+    let primary = split.primary(bss, 20);
+    let others = split.primary(bss, width_mhz).into_iter().filter(|subchannel| !primary.contains(subchannel));
+    let channel = primary.iter().copied().chain(others).collect();
+    let secondaries = widths_mhz.map(|width| (split.secondary(bss, width), u32::MAX / 2));
+    Receiver { channel, secondaries: secondaries.collect(), ..Receiver::default() }
 }
 
 /// The mode that a frame is sent in, if it has one: a data frame from 802.11n on.

@@ -137,6 +137,45 @@ crate::oracle::flaw::flaws! {
     AllowsForNoWidth,
     /// An access point is allowed no more than a station.
     OneReference,
+    // Subchannels.
+    /// The primary channel is the lowest.
+    PrimaryIsLowest,
+    /// A frame has its whole power in each subchannel.
+    PowerIsNotShared,
+    /// The noise is that of the width of a frame.
+    NoiseOfTheWidth,
+    /// A data frame is received if its primary channel is.
+    JudgedInPrimary,
+    /// A duplicate is received in all of its subchannels.
+    DuplicatesInAll,
+    /// A node decodes data frames of every width.
+    DecodesAllWidths,
+    /// CCA's energy is that of the whole channel of a node.
+    EnergyOfAll,
+    /// Secondary channels are not looked at.
+    NoSecondaryCca,
+    /// They need not have been idle for a PIFS.
+    NoPifs,
+    /// They are busy by energy alone.
+    SecondaryEnergyAlone,
+    /// They are not busy by energy.
+    NoSecondaryEnergy,
+    /// The energy is the same for all widths.
+    OneSecondaryEnergy,
+    /// Frames that occupy the primary channel make them busy by their power, too.
+    PrimaryFramesDetected,
+    /// The new backoff has twice the CW.
+    WidensWindow,
+    /// It counts from this boundary on.
+    BacksOffAtOnce,
+    /// A CTS is sent whatever the secondary channels are.
+    CtsDespiteSecondaries,
+    /// They are those at the end of the RTS.
+    SecondariesAtEndOfRts,
+    /// The CTS of 802.11n needs them, too.
+    HtTellsWidth,
+    /// An exchange that follows in a TXOP is as wide as its link.
+    WidensInTxop,
 }
 
 impl Flaw {
@@ -161,7 +200,12 @@ impl Flaw {
 
     /// Whether it shows only with OBSS PD.
     pub fn is_of_reuse(self) -> bool {
-        self as usize >= Flaw::IgnoresItsColour as usize
+        self as usize >= Flaw::IgnoresItsColour as usize && !self.is_of_subchannels()
+    }
+
+    /// Whether it shows only with subchannels.
+    pub fn is_of_subchannels(self) -> bool {
+        self as usize >= Flaw::PrimaryIsLowest as usize
     }
 
     /// Whether it shows only with EDCA.

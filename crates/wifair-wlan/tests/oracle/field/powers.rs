@@ -37,8 +37,45 @@ pub struct Keys {
     pub shadowing_db: f64,
     pub seed: u64,
     pub homes: Vec<(usize, NodeId)>,
+    /// What is to be known of channels of 20 MHz, if the field has them.
+    pub split: Option<Split>,
     /// By BSS, if there are several: its colour, and its OBSS PD level in dBm.
     pub reuse: Vec<(Option<u8>, Option<f64>)>,
+}
+
+/// Channels that consist of channels of 20 MHz.
+#[derive(Clone, Debug)]
+pub struct Split {
+    /// By BSS: number and width of its channel, and the number of its primary channel. Without numbers, all are on one.
+    pub bsss: Vec<(Option<u16>, u32, Option<u16>)>,
+    /// The table says so, although it need not follow from the channels.
+    pub is_said: bool,
+    pub is_dynamic: bool,
+    pub secondary_detection_dbm: f64,
+}
+
+impl Split {
+    /// The channels of 20 MHz of a BSS, from the lowest on: each is the fourth after the one before it.
+    pub fn channel(&self, bss: usize) -> Vec<u16> {
+        let (number, width_mhz, _) = self.bsss[bss];
+        let half = width_mhz as u16 / 10; // of 5 MHz
+        let centre = number.unwrap_or(half);
+        (0..width_mhz as u16 / 20).map(|i| centre + 2 + 4 * i - half).collect()
+    }
+
+    /// The primary channel of a BSS of `width_mhz`, or all of its channel.
+    pub fn primary(&self, bss: usize, width_mhz: u32) -> Vec<u16> {
+        let all = self.channel(bss);
+        let of_20_mhz = self.bsss[bss].2.unwrap_or(all[0]);
+        let mut parts = all.chunks(width_mhz as usize / 20);
+        parts.find(|part| part.contains(&of_20_mhz)).expect("it is one of them").to_vec()
+    }
+
+    /// The other half of the primary channel of twice the width.
+    pub fn secondary(&self, bss: usize, width_mhz: u32) -> Vec<u16> {
+        let own = self.primary(bss, width_mhz);
+        self.primary(bss, 2 * width_mhz).into_iter().filter(|subchannel| !own.contains(subchannel)).collect()
+    }
 }
 
 /// Units of 10⁻²⁰ W.
@@ -106,12 +143,14 @@ impl Keys {
             shadowing_db: 0.0,
             seed: 0,
             homes: Vec::new(),
+            split: None,
             reuse: Vec::new(),
         }
     }
 
     /// Of a frame in a mode, or else of 20 MHz.
     pub fn noise(&self, mode: Option<Mode>, flaw: Option<Flaw>) -> Units {
+        let mode = mode.filter(|_| self.split.is_none() || flaw == Some(Flaw::NoiseOfTheWidth));
         let width_mhz = match (flaw, mode) {
             (Some(Flaw::NoiseOf22Mhz), _) => 22.0,
             (Some(Flaw::NoiseOf20Mhz), _) | (_, None) => 20.0,
@@ -184,7 +223,13 @@ impl Keys {
             Some(Flaw::OnePower) => (from.min(to), from.max(to)),
             _ => (from, to),
         };
-        let is_apart = !self.channels.is_empty() && self.channels[from] != self.channels[to];
+        let is_apart = match &self.split {
+            Some(split) => {
+                let [a, b] = [from, to].map(|node| split.channel(self.homes[node].0));
+                !a.iter().any(|subchannel| b.contains(subchannel))
+            }
+            None => !self.channels.is_empty() && self.channels[from] != self.channels[to],
+        };
         if is_apart && flaw != Some(Flaw::HearsAllChannels) {
             return 0;
         }
@@ -239,8 +284,21 @@ impl Keys {
     /// Whether a node receives frames of another, in a mode or else at `rate`, while nobody else is on the air.
     pub fn reaches(&self, from: NodeId, to: NodeId, mode: Option<Mode>, rate: Tenths) -> bool {
         // Of a link, which has no shadowing.
+        self.reaches_in(from, to, mode, rate, mode.map_or(20, |mode| mode.width_mhz))
+    }
+
+    /// The same, of an exchange of that width.
+    pub fn reaches_in(
+        &self,
+        from: NodeId,
+        to: NodeId,
+        mode: Option<Mode>,
+        rate: Tenths,
+        width_mhz: u32,
+    ) -> bool {
         let (power, noise) = (self.clear().power(from, to, None), self.noise(mode, None));
-        power >= units(self.preamble_detection_dbm)
-            && is_at_least(PREAMBLE_DB.max(threshold_of(mode, rate)), power, noise)
+        let shares = if self.split.is_some() { u64::from(width_mhz / 20) } else { 1 };
+        power / shares >= units(self.preamble_detection_dbm)
+            && is_at_least(PREAMBLE_DB.max(threshold_of(mode, rate)), power / shares, noise)
     }
 }

@@ -15,7 +15,7 @@ impl Node {
     }
 
     fn mode(&self, receiver: NodeId) -> Mode {
-        self.peers[receiver].mode().expect("a link with an agreement")
+        self.mode_to(receiver).expect("a link with an agreement")
     }
 
     /// The contender whose turn it is, and the link that it serves.

@@ -1,7 +1,8 @@
 //! What a node of a field learns about the medium (docs/medium.md, section 16).
 
 use super::Node;
-use crate::oracle::frame::{Frame, Heard, Kind};
+use crate::oracle::frame::{Frame, Heard, Kind, NodeId};
+use crate::oracle::mode::Generation;
 
 impl Node {
     /// The medium becomes physically busy here, as I transmit or sense others; `uncounted`: the boundary at this instant does
@@ -50,6 +51,42 @@ impl Node {
                 (contender.ifs_left, contender.slot_elapsed) = before;
             }
         }
+    }
+
+    /// Whom I have won access to, if what begins now is no response.
+    pub fn has_won_access_to(&self) -> Option<NodeId> {
+        let owes = self.response.is_some();
+        (!owes).then(|| self.contenders[self.sender].receiver())
+    }
+
+    /// The width of my frames to a peer if nothing narrows them.
+    pub fn width_to(&self, peer: NodeId) -> u32 {
+        self.peers[peer].like.map_or(20, |mode| mode.width_mhz)
+    }
+
+    /// What frames to a peer are of, from 802.11n on.
+    pub fn generation_to(&self, peer: NodeId) -> Option<Generation> {
+        self.peers[peer].like.map(|mode| mode.generation)
+    }
+
+    /// The width of what I send to a peer now.
+    pub fn present_width_to(&self, peer: NodeId) -> u32 {
+        self.mode_to(peer).map_or(20, |mode| mode.width_mhz)
+    }
+
+    /// I do not transmit, although I have won access: a new backoff, from the next boundary on, or from this one `at_once`.
+    pub fn backs_off_again(&mut self, at_once: bool) {
+        self.draw(self.sender);
+        let lost = std::mem::take(&mut self.lost);
+        for c in lost.into_iter().chain([self.sender]) {
+            self.contenders[c].ifs_left = if at_once { 0 } else { self.rules.slot };
+            self.contenders[c].slot_elapsed = 0;
+        }
+    }
+
+    /// My CW doubles.
+    pub fn widens(&mut self) {
+        self.contenders[self.sender].widen();
     }
 
     /// What I owe is due now.

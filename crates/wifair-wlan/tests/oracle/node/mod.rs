@@ -46,6 +46,10 @@ pub struct Node {
     rules: Rules,
     /// By node for the AP (entry 0 unused), only the AP for a station.
     pub peers: Vec<Peer>,
+    /// Categories that have lost an internal collision when this node last decided what to do.
+    lost: Vec<usize>,
+    /// The greatest width of what this node sends, if that may be less than that of its modes.
+    pub widest_mhz: Option<u32>,
     channel: Rng,
 
     /// Packets that a transmit queue holds.
@@ -146,6 +150,8 @@ impl Node {
             next_timeout: None,
             clock: 0,
             peers,
+            widest_mhz: None,
+            lost: Vec::new(),
             channel: Rng::stream(seed, label, "channel"),
             queue_limit: tx_queue.0,
             limit_counts_in_service: tx_queue.1,
@@ -191,16 +197,28 @@ impl Node {
         std::mem::take(&mut self.given_up)
     }
 
-    /// How data frames to a peer are sent.
+    /// The mode of data frames to a peer now.
+    fn mode_to(&self, peer: NodeId) -> Option<Mode> {
+        let mode = self.peers[peer].mode()?;
+        let width_mhz = self.widest_mhz.map_or(mode.width_mhz, |widest| widest.min(mode.width_mhz));
+        Some(Mode { width_mhz, ..mode }.with_mcs(mode.mcs))
+    }
+
+    /// How data frames to a peer are sent now.
     fn form_to(&self, peer: NodeId) -> Form {
-        match self.peers[peer].mode() {
+        match self.mode_to(peer) {
             Some(mode) => Form::Mode(mode),
-            None => Form::NonHt(NonHt { phy: self.peers[peer].phy, rate: self.peers[peer].ladder.rate() }),
+            None => self.non_ht_to(peer),
         }
     }
 
+    fn non_ht_to(&self, peer: NodeId) -> Form {
+        Form::NonHt(NonHt { phy: self.peers[peer].phy, rate: self.peers[peer].ladder.rate() })
+    }
+
+    /// The rate of the link.
     pub fn rate_to(&self, peer: NodeId) -> Tenths {
-        self.form_to(peer).rate()
+        self.peers[peer].mode().map_or(self.non_ht_to(peer), Form::Mode).rate()
     }
 
     pub fn has_response_pending(&self) -> bool {

@@ -18,6 +18,7 @@ impl Node {
         if self.expected.is_some() || self.is_busy() {
             return false;
         }
+        self.lost.clear();
         let by_boundaries = self.goes_by_boundaries();
         let mut winner = None;
         let categories = self.contenders.len() - usize::from(self.beacons.is_some());
@@ -37,6 +38,7 @@ impl Node {
                 self.sender = c;
             } else {
                 self.lose_internally(c);
+                self.lost.push(c);
             }
         }
         winner.is_some()
@@ -207,7 +209,7 @@ impl Node {
             category: packet.category,
             content: Content::Single { packet, number },
             data_rate: form.rate(),
-            mode: self.peers[packet.to].mode(),
+            mode: self.mode_to(packet.to),
             response,
             reservation: rules.reservation_form(form),
             length: rules.data_frame(packet.ip_bytes, form),

@@ -4,11 +4,11 @@ use super::{
     add_floods, change, controller, count_from_the_arrival, edca, floods, modern, rules_of, stream, trigger,
 };
 use crate::oracle::field::FieldScenario;
-use crate::oracle::field::powers::{Keys, threshold_db};
+use crate::oracle::field::powers::{Keys, Split, threshold_db};
 use crate::oracle::frame::NodeId;
 use crate::oracle::mode::{Generation, Mode};
 use crate::oracle::scenario::{Change, Errors, Modes, Pattern, Scenario, Station, Stream, Trigger};
-use crate::oracle::timing::{Aggregation, Phy, Rules, Tenths};
+use crate::oracle::timing::{Aggregation, Modern, Phy, Rules, Tenths};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use std::collections::BTreeSet;
@@ -327,6 +327,122 @@ pub fn reuse_scenarios() -> impl Strategy<Value = FieldScenario> {
             field
         },
     )
+}
+
+/// A BSS in a channel that several share: how wide it is, which part of that channel it has, and which part of its own is its
+/// primary channel.
+type Place = (Index, Index, Option<Index>);
+
+/// Two and three BSSs of 802.11n to be whose channels overlap in part, differ in their primary channels, or have channels of
+/// 20 MHz because the table says so. Nodes receive each other around the thresholds of primary and secondary channels.
+pub fn subchannel_scenarios() -> impl Strategy<Value = FieldScenario> {
+    let rules = modern_rules().prop_filter("one channel of 20 MHz", |rules| {
+        rules.modern.is_some_and(|modern| modern.width_mhz > 20)
+    });
+    let place = (any::<Index>(), any::<Index>(), prop::option::weighted(0.7, any::<Index>()));
+    let level = select(vec![-53.0, -56.0, -59.0, -62.0, -62.0, -66.0, -69.0, -72.0, -72.0, -75.0, -82.0]);
+    let near = (prop::bool::weighted(0.8), level, select(vec![0.0, 3.02, 6.03, 9.04]), -0.02..0.02f64);
+    let flags = (prop::bool::weighted(0.3), prop::bool::weighted(0.15), prop::bool::weighted(0.25));
+    let thresholds = prop_oneof![3 => Just(-72.0), 1 => -85.0..-55.0f64];
+    let parts = (
+        rules.prop_flat_map(neighbours),
+        prop::collection::vec(place, 3),
+        prop::collection::vec(near, 40),
+        flags,
+        thresholds,
+        prop::collection::vec(prop::option::weighted(0.7, -75.0..=-62.0f64), 3),
+    );
+    parts.prop_filter_map("out of reach", |(field, places, nears, flags, threshold, levels)| {
+        let (is_dynamic, is_said, reuses) = flags;
+        let mut field = field;
+        let homes = field.homes();
+        let widest = field.base.rules.modern.expect("rules of such a BSS");
+        let bsss = 1 + field.neighbours.len();
+        let split = Split {
+            bsss: places[..bsss].iter().map(|place| place_of(*place, &widest)).collect(),
+            is_said,
+            is_dynamic,
+            secondary_detection_dbm: threshold,
+        };
+        let overlap = |a: usize, b: usize| split.channel(a).iter().any(|of| split.channel(b).contains(of));
+        let alike = |a: usize, b: usize| {
+            split.channel(a) == split.channel(b) && split.primary(a, 20) == split.primary(b, 20)
+        };
+        let differ = (0..bsss).any(|a| (0..a).any(|b| overlap(a, b) && !alike(a, b)));
+        let is_wide = split.bsss.iter().any(|of| of.1 > 20);
+        if !is_wide || !(differ || is_said) {
+            return None;
+        }
+        let keys = &mut field.keys;
+        keys.channels.clear();
+        (keys.homes, keys.split) = (homes.clone(), Some(split.clone()));
+        if reuses && widest.generation >= Generation::He {
+            keys.reuse = levels[..bsss].iter().map(|level| (None, *level)).collect();
+        }
+        let nodes = homes.len();
+        let pairs = (0..nodes).flat_map(|a| (a + 1..nodes).map(move |b| (a, b)));
+        let others = pairs.filter(|&(a, b)| homes[a].0 != homes[b].0);
+        for ((a, b), (is_near, dbm, more, off)) in others.zip(nears) {
+            if is_near {
+                keys.hidden.retain(|&pair| pair != (a, b));
+                keys.gains.retain(|&(c, d, _)| (c, d) != (a, b));
+                keys.gains.push((a, b, (dbm + more + off - keys.tx_power_dbm).min(0.0)));
+            }
+        }
+        let keys = field.keys.clone();
+        let all = std::iter::once(&mut field.base).chain(&mut field.neighbours);
+        for (bss, scenario) in all.enumerate() {
+            let ap = homes.iter().position(|home| *home == (bss, 0)).expect("it has an access point");
+            within(scenario, split.bsss[bss].1, ap, &keys)?;
+        }
+        Some(field)
+    })
+}
+
+/// Number and width of the channel of a BSS, and the number of its primary channel.
+fn place_of((width, part, primary): Place, widest: &Modern) -> (Option<u16>, u32, Option<u16>) {
+    let lowest = match widest.band_ghz {
+        low if low < 5.0 => 1,
+        low if low < 5.5 => 36,
+        _ => 1,
+    };
+    let all: Vec<u16> = (0..widest.width_mhz as u16 / 20).map(|i| lowest + 4 * i).collect();
+    let widths: Vec<u32> = [20, 40, 80, 160, 320].into_iter().filter(|&w| w <= widest.width_mhz).collect();
+    let width_mhz = *width.get(&widths);
+    let parts: Vec<&[u16]> = all.chunks(width_mhz as usize / 20).collect();
+    let own = *part.get(&parts);
+    let number = (own[0] + own[own.len() - 1]) / 2;
+    (Some(number), width_mhz, primary.map(|primary| *primary.get(own)))
+}
+
+/// The stations of a BSS of that width have modes up to it at which they and the AP receive each other; none, if one has none.
+fn within(scenario: &mut Scenario, width_mhz: u32, ap: NodeId, keys: &Keys) -> Option<()> {
+    if let Some(modern) = &mut scenario.rules.modern {
+        modern.width_mhz = width_mhz;
+    }
+    if let Some(aggregation) = &mut scenario.rules.aggregation {
+        aggregation.tries = 1;
+    }
+    let lowest = scenario.rules.lowest_mandatory_rate;
+    for (index, station) in scenario.stations.iter_mut().enumerate() {
+        let id = ap + 1 + index;
+        let back = |from, to, width_mhz| keys.reaches_in(to, from, None, lowest, width_mhz);
+        let Some(Modes { up, down }) = station.modes else {
+            let reach = |from, to| keys.reaches_in(from, to, None, 60, 20) && back(from, to, 20);
+            if !(reach(id, ap) && reach(ap, id)) {
+                return None;
+            }
+            continue;
+        };
+        let highest = |mode: Mode, from, to| {
+            let narrow = Mode { width_mhz: mode.width_mhz.min(width_mhz), ..mode };
+            let all = (0..=mode.mcs).rev().map(|mcs| narrow.with_mcs(mcs));
+            all.into_iter()
+                .find(|&mode| keys.reaches(from, to, Some(mode), 60) && back(from, to, mode.width_mhz))
+        };
+        station.modes = Some(Modes { up: highest(up, id, ap)?, down: highest(down, ap, id)? });
+    }
+    Some(())
 }
 
 /// What is drawn for a BSS.
