@@ -312,7 +312,7 @@ pub struct StationChange {
     /// Label of the station.
     pub label: String,
     /// Data rate in Mbps, one of the PHY's, in both directions unless `rate_down_mbps` is given too. Rate
-    /// adaptation restarts at it.
+    /// adaptation restarts at it, `minstrel-ht` at its slowest mode.
     #[serde(default)]
     pub rate_mbps: Option<f64>,
     /// Data rate from the AP to the station in Mbps.

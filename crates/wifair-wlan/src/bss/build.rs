@@ -122,6 +122,7 @@ impl Bss {
         for (index, station) in spec.stations.iter().enumerate() {
             let modes = modes.of(StationId(index as u16));
             for (purpose, first) in RATE_PURPOSES.into_iter().zip(rates(station, modes, index)?) {
+                let first = spec.mac.rate_adaptation.first(first, modes);
                 let start = Start { first, modes, rng: &mut Rng::stream(seed, &station.label, purpose) };
                 rows.push(LinkRow::new(modes.shared(first), spec.mac.rate_adaptation.build(start)));
             }

@@ -47,7 +47,8 @@ impl Bss {
     }
 
     /// Changes a station's links from `now` on. A frame on the air keeps its rate and its fate; the next attempt, also of the
-    /// same frame, uses the new values. A rate adaptation restarts at the given rate.
+    /// same frame, uses the new values. A rate adaptation restarts, at the given rate unless it
+    /// begins with a mode of its own.
     ///
     /// `change` has passed [`Bss::check_change`]; `now` is not after [`Bss::next_event`].
     pub fn change_station(&mut self, station: StationId, change: &StationChange, now: Time) {
@@ -60,8 +61,9 @@ impl Bss {
         let up = chosen(change.rate_mbps, change.mcs);
         let down = chosen(change.rate_down_mbps, change.mcs_down).or(up);
         for (down, first) in [(false, up), (true, down)] {
-            if let Some(first) = first {
+            if let Some(given) = first {
                 let link = LinkId::of(down, station);
+                let first = self.rate_adaptation.first(given, self.exchanges.modes.of(station));
                 let adaptation = built_for(self, link, first, |start| self.rate_adaptation.build(start));
                 self.exchanges.links[link.index()].adaptation = adaptation;
                 self.exchanges.set_rate(link, first.into(), now);

@@ -102,7 +102,7 @@ impl From<RateIndex> for Choice {
 
 /// Where an adaptation begins.
 pub struct Start<'a> {
-    /// The mode that the scenario gives the link.
+    /// The mode of the link's first attempt: that which the scenario gives the link, or the adaptation's own (`RateSpec::first`).
     pub first: RateIndex,
     /// The modes of the link.
     pub modes: &'a Modes,

@@ -36,7 +36,7 @@
 //!   transmission without a response and restarts after each with one; outcomes count when it ends, and if it has failed,
 //!   it restarts without a sample.
 //! - A sampling transmission is a single MPDU, as with ath9k, also down the chain.
-//! - A link begins with the scenario's mode in all places of the chain; in Linux with its slowest.
+//! - A link begins with its slowest mode in all places of the chain, as in Linux, whatever the scenario's mode.
 //! - Each link has random orders of its own; in Linux one set serves all.
 //! - `chain` and `max_attempts` are those that ath9k gives mac80211.
 //!

@@ -9,6 +9,8 @@ pub use contract::{
     ChainOutcome, ChainSegment, Choice, Feedback, RateAdaptation, RetryChains, Start, TakenChain,
 };
 
+use crate::phy::{Modes, RateIndex};
+
 wifair_core::registry! {
     /// A rate adaptation by name, with its parameters.
     RateSpec, matched by each;
@@ -20,6 +22,14 @@ wifair_core::registry! {
 }
 
 impl RateSpec {
+    /// The mode in which a link of these modes begins that the scenario gives the mode `given`.
+    pub(crate) fn first(&self, given: RateIndex, modes: &Modes) -> RateIndex {
+        match self {
+            RateSpec::MinstrelHt(_) => modes.groups()[0][0],
+            _ => given,
+        }
+    }
+
     /// The state towards one peer.
     pub fn build(&self, start: Start) -> Box<dyn RateAdaptation> {
         each!(RateSpec: self, spec => Box::new(spec.build(start)))

@@ -5,9 +5,10 @@ use crate::support;
 use proptest::prelude::*;
 use support::{Peer, modes_of, packet};
 use wifair_core::{Rng, StationId, Time};
+use wifair_queue::Direction;
 use wifair_wlan::{
-    Bss, BssSpec, EdcaSpec, Format, Modes, PhySpec, RateIndex, RateSpec, Start, StationPhy, StationSpec,
-    ideal, minstrel_ht,
+    Bss, BssSpec, EdcaSpec, Format, Modes, PhySpec, RateIndex, RateSpec, Start, StationChange, StationPhy,
+    StationSpec, ideal, minstrel_ht,
 };
 
 fn minstrel() -> RateSpec {
@@ -147,7 +148,7 @@ fn throughput_decides_not_the_share_or_the_rate() {
 }
 
 #[test]
-fn it_begins_with_the_scenarios_mode_and_finds_the_best_from_either_end() {
+fn it_finds_the_best_mode_from_either_end() {
     for first in [0, 3, 7] {
         let mut link = Link::new("802.11n", first, 16, &STEEP);
         link.run(45);
@@ -159,6 +160,43 @@ fn it_begins_with_the_scenarios_mode_and_finds_the_best_from_either_end() {
     let mut link = Link::narrow("802.11ax", 11, 16, &[0.0; 12]);
     link.run(200);
     assert_eq!((link.peer.link.0, link.peer.next.0), (0, 0));
+}
+
+/// A link of a BSS begins with its slowest mode, whatever the scenario's, and again after a change of that
+/// (`docs/medium.md`, sections 2.1 and 8). So a distant station's first packet arrives, at which no MPDU of the scenario's
+/// mode would.
+#[test]
+fn a_link_begins_with_its_slowest_mode() {
+    let mut station = StationSpec::with_mcs("sta", 7);
+    station.position_m = Some([45.0, 0.0]);
+    let mut spec = BssSpec::new(vec![station]);
+    spec.phy = serde_json::from_value(serde_json::json!({"name": "802.11ac"})).unwrap();
+    spec.mac.edca = Some(EdcaSpec::default());
+    spec.mac.rate_adaptation = minstrel();
+    let mut bss = Bss::new(&spec, 1).unwrap();
+    let directions = [Direction::Up, Direction::Down];
+    let modes = |bss: &Bss| {
+        let mode = |direction| bss.link_mode(StationId(0), direction);
+        directions.map(mode).map(|mode| (mode.width_mhz, mode.mcs, mode.rate.as_kbps()))
+    };
+    let rates = |bss: &Bss| directions.map(|direction| bss.link_rate(StationId(0), direction).as_kbps());
+    assert_eq!((modes(&bss), rates(&bss)), ([(20, 0, 6_500); 2], [6_500; 2]));
+    bss.send_up(StationId(0), &packet(0, 0, 1_500), Time::ZERO);
+    while bss.next_event() < Time::from_ms(10) {
+        bss.advance(bss.next_event());
+    }
+    assert_eq!(bss.snapshot(Time::from_ms(10)).stations[0].up.delivered, 1);
+    let mut now = Time::from_ms(10);
+    while modes(&bss)[0].2 == 6_500 {
+        bss.send_up(StationId(0), &packet(0, 0, 1_500), now);
+        now += Time::from_ms(1);
+        while bss.next_event() < now {
+            bss.advance(bss.next_event());
+        }
+    }
+    assert!(now < Time::from_s(1), "it climbs");
+    bss.change_station(StationId(0), &StationChange { mcs: Some(5), ..StationChange::new("sta") }, now);
+    assert_eq!((modes(&bss), rates(&bss)), ([(20, 0, 6_500); 2], [6_500; 2]));
 }
 
 #[test]

@@ -197,13 +197,14 @@ proptest! {
     }
 }
 
-/// An AP with minstrel-ht and a packet queue for each of four stations that are too far away for the fastest modes.
+/// An AP with a packet queue for each of four stations that are too far away for the fastest modes. Links begin with their
+/// slowest mode, with any rate adaptation.
 fn far_stations(hardware: HardwareSpec, rate_adaptation: RateSpec) -> Bss {
     let keys = AggregationSpec { tries: Some(11), ..AggregationSpec::default() };
-    let mut spec = cell(4, hardware, keys, FrameErrorRate::default());
+    let mut spec = cell(0, hardware, keys, FrameErrorRate::default());
     let station = |n: u32| StationSpec {
         rate_mbps: None,
-        mcs: Some(4),
+        mcs: Some(0),
         position_m: Some([38.0 + f64::from(n), 0.0]),
         ..StationSpec::new(format!("sta-{n}"), 6.0)
     };
