@@ -29,6 +29,10 @@ pub trait RetryChains {
 
     /// A PPDU with a chain has ended: some of its MPDUs are acknowledged or given up. Returns what the next one uses.
     fn on_end(&mut self, outcome: &ChainOutcome) -> Choice;
+
+    /// The next PPDU may be a sample, if one is due: the driver asks, see `docs/medium.md`, section 12. Returns what the next one
+    /// uses.
+    fn ask(&mut self, now: Time) -> Choice;
 }
 
 /// The retry chain of a PPDU.
