@@ -36,8 +36,8 @@ impl Nodes {
 
 impl MacTransmitter<'_> {
     /// Lets the transmit queue feed the link queues of the function, if it does so ahead of PPDUs. `max_psdu_bytes` returns the
-    /// maximum length of a PSDU that a link's PPDUs may have now, and `mode` the mode by which airtime is estimated. Returns the
-    /// links that got packets, if their PPDUs have several tries.
+    /// maximum length of a PSDU that a link's PPDUs may have now, and `mode` the mode by which airtime is estimated. Returns
+    /// the links that got packets, if their PPDUs have several tries.
     pub(crate) fn feed(
         &mut self,
         occasion: Occasion,

@@ -198,8 +198,8 @@ proptest! {
     }
 }
 
-/// An AP with a queue of 1,000 packets for each of four stations that are too far away for the fastest modes. Links begin with their
-/// slowest mode, with any rate adaptation.
+/// An AP with a queue of 1,000 packets for each of four stations that are too far away for the fastest modes. Links begin with
+/// their slowest mode, with any rate adaptation.
 fn far_stations(hardware: HardwareSpec, rate_adaptation: RateSpec) -> Bss {
     far_stations_with(4_000, hardware, rate_adaptation)
 }
@@ -265,8 +265,7 @@ fn packets_that_leave_the_transmit_queue_bring_samples() {
         assert!(sent.len() > 50, "{}", sent.len());
         sent.iter().filter(|(_, sequences)| sequences.len() == 1).count()
     };
-    let unbounded =
-        FirmwareSpec { aql_low_us: 1e6, aql_high_us: 1e6, aql_total_us: 1e7, ..Default::default() };
+    let unbounded = FirmwareSpec { aql_low_us: 1e6, aql_high_us: 1e6, aql_total_us: 1e7 };
     assert_eq!(samples(HardwareSpec::Firmware(unbounded)), 4, "one per station");
     assert!(samples(HardwareSpec::default()) > 20);
 }

@@ -1,9 +1,9 @@
 //! The kernel's rate control as the rate adaptation of a link in the BSS.
 //!
 //! The kernel asks for a chain of rates with each frame, and marks those with which it probes a rate. A PPDU is tried down the
-//! chain of the link's last frame, as drivers take the rates that the rate control has set for the station when they form a PPDU
-//! (`ath_set_rates()` in ath9k). A probe is made as the BSS makes samples: the next PPDU of the link has one MPDU, whichever is
-//! the first, and the chain of the marked frame.
+//! chain of the link's last frame, as drivers take the station's rates when they form a PPDU (`ath_set_rates()` in ath9k). A
+//! probe is made as the BSS makes samples: the next PPDU of the link has one MPDU, whichever is the first, and the chain of the
+//! marked frame.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
