@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wifair_core::{Rate, StationId, Time};
 
-use crate::phy::{Modes, OnAir, RateIndex};
+use crate::phy::{Mode, Modes, OnAir, RateIndex};
 use crate::rate::RateAdaptation;
 use crate::records::Usage;
 
@@ -28,6 +28,8 @@ pub(crate) struct LinkRow {
     pub adapts: bool,
     pub usage: Usage,
     pub adaptation: Box<dyn RateAdaptation>,
+    /// Mode of the last try of the last PPDU that the rate adaptation has received; none with PPDUs of one try.
+    pub last_try: Option<Mode>,
     /// When the rate last changed.
     rate_since: Time,
     /// Integral of the rate over time until then, in kbit/s · ns.
@@ -45,6 +47,7 @@ impl LinkRow {
             ends_generally: true,
             adapts: adaptation.adapts(),
             adaptation,
+            last_try: None,
             rate_since: Time::ZERO,
             rate_integral: 0,
         }

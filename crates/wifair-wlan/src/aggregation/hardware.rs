@@ -193,7 +193,12 @@ impl Hardware {
 
     /// Whether packets leave the transmit queue ahead of access, unlike with `ideal`.
     pub fn prefetches(&self) -> bool {
-        self.ahead > 0 || self.feed != Feed::OnDemand
+        self.ahead > 0 || self.feeds_ahead()
+    }
+
+    /// Whether packets leave the transmit queue ahead of PPDUs, for link queues.
+    pub fn feeds_ahead(&self) -> bool {
+        self.feed != Feed::OnDemand
     }
 
     /// Most MPDUs of a PPDU over a link with that window.

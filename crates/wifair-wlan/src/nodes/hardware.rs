@@ -36,7 +36,8 @@ impl Nodes {
 
 impl MacTransmitter<'_> {
     /// Lets the transmit queue feed the link queues of the function, if it does so ahead of PPDUs. `max_psdu_bytes` returns the
-    /// maximum length of a PSDU that a link's PPDUs may have now, and `mode` the mode of its next attempt.
+    /// maximum length of a PSDU that a link's PPDUs may have now, and `mode` the mode by which airtime is estimated. Returns
+    /// the links that got packets, if their PPDUs have several tries.
     pub(crate) fn feed(
         &mut self,
         occasion: Occasion,
@@ -44,14 +45,16 @@ impl MacTransmitter<'_> {
         mode: impl Fn(LinkId) -> Mode,
         phy: &BssTiming,
         now: Time,
-    ) {
+    ) -> Vec<LinkId> {
         let MacTransmitter { index, edcaf, queue, view, aggregation, deadlines } = self;
         let role = *edcaf.role();
         let hardware = *aggregation.hardware_of(*index);
         let feed = hardware.feed;
+        let mut fed = Vec::new();
         if feed == Feed::OnDemand {
-            return;
+            return fed;
         }
+        let retries = aggregation.attempts_of(*index).tries > 1;
         let (rank, gathers) = (rank(role.ac), aggregation.gathers());
         let mut goes_on = aggregation.backlog_of(*index).may_begin(feed, rank, occasion, queue.arbitrates())
             && aggregation.backlog_of(*index).has_room(feed, rank);
@@ -66,6 +69,9 @@ impl MacTransmitter<'_> {
             };
             let (station, ip_bytes) = (departure.station, departure.packet.ip_bytes());
             let link = LinkId::of(role.is_ap, station);
+            if retries {
+                fed.push(link);
+            }
             let (Agreement { originator, .. }, backlog) = aggregation.with_backlog(*index, link, rank);
             let entry = originator.place(ip_bytes, phy.psdu_bytes(0), || max_psdu_bytes(link));
             let pending = backlog.enter(feed, rank, station, ip_bytes, || mode(link));
@@ -83,6 +89,7 @@ impl MacTransmitter<'_> {
         }
         edcaf.set_room(true);
         deadlines.follow(role.tx_queue, queue, now);
+        fed
     }
 
     /// The link for which the function, with room in its hardware queue, forms the next PPDU.

@@ -29,6 +29,10 @@ pub trait RetryChains {
 
     /// A PPDU with a chain has ended: some of its MPDUs are acknowledged or given up. Returns what the next one uses.
     fn on_end(&mut self, outcome: &ChainOutcome) -> Choice;
+
+    /// The next PPDU may be a sample, if one is due: the driver asks, see `docs/medium.md`, section 12. Returns what the next
+    /// one uses.
+    fn ask(&mut self, now: Time) -> Choice;
 }
 
 /// The retry chain of a PPDU.
@@ -102,7 +106,7 @@ impl From<RateIndex> for Choice {
 
 /// Where an adaptation begins.
 pub struct Start<'a> {
-    /// The mode of the link's first attempt: that which the scenario gives the link, or the adaptation's own (`RateSpec::first`).
+    /// The mode of the link's first attempt: that which the scenario gives the link, or the adaptation's own.
     pub first: RateIndex,
     /// The modes of the link.
     pub modes: &'a Modes,

@@ -35,7 +35,8 @@
 //!   chain of its own, whose outcome counts when it ends. Otherwise the link has one chain, which advances after each
 //!   transmission without a response and restarts after each with one; outcomes count when it ends, and if it has failed,
 //!   it restarts without a sample.
-//! - A sampling transmission is a single MPDU, as with ath9k, also down the chain.
+//! - A sampling transmission is a single MPDU, as with ath9k, also down the chain. Whether one is due is asked when an outcome
+//!   is known, or when a packet leaves the transmit queue (`docs/medium.md`, section 12), as in Linux.
 //! - A link begins with its slowest mode in all places of the chain, as in Linux, whatever the scenario's mode.
 //! - Each link has random orders of its own; in Linux one set serves all.
 //! - `chain` and `max_attempts` are those that ath9k gives mac80211.
@@ -190,10 +191,13 @@ impl RetryChains for MinstrelHt {
             self.statistics.count_answered(last, sent, acknowledged);
         }
         self.review(now);
-        // A sample that has not been taken yet is still due.
-        if self.sampled.is_none() && acknowledged > 0 {
-            self.sample(now);
-        }
+        self.choice()
+    }
+
+    fn ask(&mut self, now: Time) -> Choice {
+        let before = self.sampled;
+        self.sample(now);
+        self.sampled = self.sampled.or(before);
         self.choice()
     }
 }

@@ -8,8 +8,9 @@ use support::{Peer, modes_of, packet_down};
 use wifair_core::{Rng, StationId, Time};
 use wifair_queue::{Direction, MpduOutcome};
 use wifair_wlan::{
-    AggregationSpec, Ath9kSpec, Bss, BssSpec, EdcaSpec, FrameErrorRate, HardwareSpec, HwsimSpec, LinkKeys,
-    PhySpec, RateErrors, RateSpec, StationSpec, TransmissionOutcome, ht, minstrel_ht,
+    AggregationSpec, Ath9kSpec, Bss, BssSpec, ChainOutcome, ChainSegment, Choice, EdcaSpec, Feedback,
+    FirmwareSpec, FrameErrorRate, HardwareSpec, HwsimSpec, LinkKeys, PhySpec, RateAdaptation, RateErrors,
+    RateIndex, RateSpec, RetryChains, StationSpec, TakenChain, TransmissionOutcome, ht, minstrel_ht,
 };
 
 /// A station of 802.11n with one stream at 20 MHz, to which the AP loses these shares of the MPDUs.
@@ -197,9 +198,13 @@ proptest! {
     }
 }
 
-/// An AP with a packet queue for each of four stations that are too far away for the fastest modes. Links begin with their
-/// slowest mode, with any rate adaptation.
+/// An AP with a queue of 1,000 packets for each of four stations that are too far away for the fastest modes. Links begin with
+/// their slowest mode, with any rate adaptation.
 fn far_stations(hardware: HardwareSpec, rate_adaptation: RateSpec) -> Bss {
+    far_stations_with(4_000, hardware, rate_adaptation)
+}
+
+fn far_stations_with(packets: u32, hardware: HardwareSpec, rate_adaptation: RateSpec) -> Bss {
     let keys = AggregationSpec { tries: Some(11), ..AggregationSpec::default() };
     let mut spec = cell(0, hardware, keys, FrameErrorRate::default());
     let station = |n: u32| StationSpec {
@@ -211,7 +216,7 @@ fn far_stations(hardware: HardwareSpec, rate_adaptation: RateSpec) -> Bss {
     spec.stations = (0..4).map(station).collect();
     spec.mac.rate_adaptation = rate_adaptation;
     let mut bss = Bss::new(&spec, 1).unwrap();
-    for number in 0..4_000 {
+    for number in 0..packets {
         bss.send_down(StationId(number as u16 % 4), &packet_down(0, number, 1_500), Time::ZERO);
     }
     bss
@@ -249,6 +254,76 @@ fn a_sample_does_not_end_a_turn_in_firmware() {
         (followed(HardwareSpec::Hwsim(HwsimSpec::default())), followed(HardwareSpec::default()));
     assert!(firmware > 0.95, "{firmware}"); // unless nothing of the station is left below the scheme
     assert!(ideal < 0.5, "{ideal}");
+}
+
+/// Whether a sample is due is asked as packets leave the transmit queue: if all of them leave it at once, one is.
+#[test]
+fn packets_that_leave_the_transmit_queue_bring_samples() {
+    let samples = |hardware| {
+        let minstrel = RateSpec::MinstrelHt(minstrel_ht::Spec::default());
+        let sent = ppdus(&mut far_stations_with(1_600, hardware, minstrel), Time::from_ms(500));
+        assert!(sent.len() > 50, "{}", sent.len());
+        sent.iter().filter(|(_, sequences)| sequences.len() == 1).count()
+    };
+    let unbounded = FirmwareSpec { aql_low_us: 1e6, aql_high_us: 1e6, aql_total_us: 1e7 };
+    assert_eq!(samples(HardwareSpec::Firmware(unbounded)), 4, "one per station");
+    assert!(samples(HardwareSpec::default()) > 20);
+}
+
+/// Each PPDU is tried once in a fast mode and then in a slow one.
+struct FastThenSlow([RateIndex; 2]);
+
+impl RateAdaptation for FastThenSlow {
+    fn on_attempt(&mut self, _feedback: &mut Feedback) -> Choice {
+        self.0[0].into()
+    }
+
+    fn retry_chains(&mut self) -> Option<&mut dyn RetryChains> {
+        Some(self)
+    }
+}
+
+impl RetryChains for FastThenSlow {
+    fn take(&mut self) -> TakenChain {
+        let segment = |mode| ChainSegment { mode, attempts: 1, rts: false };
+        TakenChain { segments: self.0.map(segment).to_vec(), samples: false, next: self.0[0].into() }
+    }
+
+    fn on_end(&mut self, _outcome: &ChainOutcome) -> Choice {
+        self.0[0].into()
+    }
+
+    fn ask(&mut self, _now: Time) -> Choice {
+        self.0[0].into()
+    }
+}
+
+/// The airtime of a packet is estimated at the rate of the last try: while MCS 0 alone arrives, seven packets have more than
+/// 12 ms. At MCS 7, of the first tries, it would be sixty.
+#[test]
+fn airtime_is_estimated_at_the_rate_of_the_last_try() {
+    let fast = RateErrors { rate_mbps: None, mcs: Some(7), data: 1.0 };
+    let lost = FrameErrorRate { by_rate: vec![fast], ..FrameErrorRate::default() };
+    let keys = AggregationSpec { tries: Some(2), ..AggregationSpec::default() };
+    let mut bss = Bss::new(&cell(7, HardwareSpec::Hwsim(HwsimSpec::default()), keys, lost), 1).unwrap();
+    bss.set_rate_adaptation(StationId(0), Direction::Down, |start| {
+        Box::new(FastThenSlow([start.first, start.modes.groups()[0][0]]))
+    });
+    let sent = 600;
+    for number in 0..sent {
+        bss.send_down(StationId(0), &packet_down(0, number, 1_500), Time::ZERO);
+    }
+    let mut most = 0;
+    let mut began = |bss: &Bss| {
+        let now = bss.next_event();
+        let delivered = bss.snapshot(now).stations[0].down.delivered;
+        // What was estimated before the first outcome has left by then.
+        if now > Time::from_ms(300) {
+            most = most.max(sent as usize - bss.ap_tx_queue().len() - delivered as usize);
+        }
+    };
+    while bss.advance_watched(Time::from_s(1), &mut began).is_some() {}
+    assert!((6..=8).contains(&most), "{most}");
 }
 
 /// A rate adaptation from outside takes the place of the plan's, with the same modes, random stream and outcomes.

@@ -120,7 +120,11 @@ impl Peer {
     /// A PPDU with a chain has ended.
     pub fn end_chain(&mut self, tries: Vec<(RateIndex, u32)>, sent: u32, acknowledged: u32) {
         let outcome = ChainOutcome { tries, sent, acknowledged, now: self.now };
-        let choice = self.adaptation.retry_chains().expect("a chain").on_end(&outcome);
+        let chains = self.adaptation.retry_chains().expect("a chain");
+        let mut choice = chains.on_end(&outcome);
+        if acknowledged > 0 && !choice.samples {
+            choice = chains.ask(self.now);
+        }
         self.choose(choice);
     }
 

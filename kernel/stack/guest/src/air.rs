@@ -277,7 +277,7 @@ impl Air {
         let mode = self.bss.link_mode(station, direction);
         if let Some(links) = &mut self.links {
             let link = &mut links[station.index()][direction as usize];
-            for rate in link.enter(self.entered, &frame.asked(), frame.probes()) {
+            for rate in link.enter(&frame.asked(), frame.probes()) {
                 *self.counts.other_rates.entry(rate.to_string()).or_default() += 1;
             }
         } else if mode != self.bss.link_mode(StationId(0), direction) {
@@ -427,9 +427,8 @@ impl Air {
             Some([begun.mpdus.len(), acknowledged].map(|count| u8::try_from(count).unwrap_or(u8::MAX)));
         let mut report = vec![];
         let (station, direction) = begun.link;
-        let mut link = self.links.as_mut().map(|links| &mut links[station.index()][direction as usize]);
-        let numbers: Vec<u32> = begun.mpdus.iter().map(|mpdu| mpdu.number).collect();
-        let tried = link.as_mut().map(|link| link.begin(&numbers, begun.is_sent));
+        let link = self.links.as_mut().map(|links| &mut links[station.index()][direction as usize]);
+        let tried = link.map(|link| link.begin(begun.is_sent));
         for mpdu in begun.mpdus {
             let Some(frame) = self.frames.get_mut(&mpdu.number) else { continue };
             if let Some(tried) = &tried {
@@ -438,9 +437,6 @@ impl Air {
             frame.airtime += mpdu.airtime;
             frame.tries = frame.tries.saturating_add(1);
             if mpdu.outcome != MpduOutcome::ToRetry {
-                if let Some(link) = &mut link {
-                    link.leave(mpdu.number);
-                }
                 let acknowledged = mpdu.outcome == MpduOutcome::Delivered;
                 let outcome = Outcome { acknowledged, ampdu: ampdu.take(), more: true };
                 report.push((mpdu.number, outcome));

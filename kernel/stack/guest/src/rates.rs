@@ -1,22 +1,22 @@
 //! The kernel's rate control as the rate adaptation of a link in the BSS.
 //!
 //! The kernel asks for a chain of rates with each frame, and marks those with which it probes a rate. A PPDU is tried down the
-//! chain of its first frame, as in ath9k's chips. A probe is made as the BSS makes samples: the next PPDU of the link has one
-//! MPDU, whichever is the first, and the chain of the marked frame.
+//! chain of the link's last frame, as drivers take the station's rates when they form a PPDU (`ath_set_rates()` in ath9k). A
+//! probe is made as the BSS makes samples: the next PPDU of the link has one MPDU, whichever is the first, and the chain of the
+//! marked frame.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use wifair_core::Time;
 use wifair_wlan::{
     ChainOutcome, ChainSegment, Choice, Feedback, RateAdaptation, RateIndex, RetryChains, Start, TakenChain,
 };
 
 use crate::hwsim::{Asked, Rate, rate_of};
 
-/// Rates of the frames of a link that are in the BSS.
+/// Rates of a link.
 struct Chains {
-    /// By frame, the first of the link queue first.
-    of_frames: VecDeque<(u32, Vec<ChainSegment>)>,
     /// The last that was asked for without a probe.
     last: Vec<ChainSegment>,
     /// The chain of a probe that is still to be made.
@@ -30,13 +30,9 @@ struct Chains {
 }
 
 impl Chains {
-    fn of_next(&self) -> &[ChainSegment] {
-        self.of_frames.front().map_or(&self.last, |(_, chain)| chain)
-    }
-
     /// What the next PPDU uses.
     fn choice(&self) -> Choice {
-        let link = self.of_next()[0].mode;
+        let link = self.last[0].mode;
         let next = self.probe.as_ref().map_or(link, |chain| chain[0].mode);
         Choice { next, samples: self.probe.is_some(), ..link.into() }
     }
@@ -66,12 +62,16 @@ impl RetryChains for InBss {
         let mut chains = self.chains();
         let probe = chains.probe.take();
         let samples = probe.is_some();
-        let segments = probe.unwrap_or_else(|| chains.of_next().to_vec());
+        let segments = probe.unwrap_or_else(|| chains.last.clone());
         (chains.taken, chains.sent, chains.tries) = (segments.clone(), vec![0; segments.len()], 0);
         TakenChain { segments, samples, next: chains.choice() }
     }
 
     fn on_end(&mut self, _outcome: &ChainOutcome) -> Choice {
+        self.chains().choice()
+    }
+
+    fn ask(&mut self, _now: Time) -> Choice {
         self.chains().choice()
     }
 }
@@ -88,7 +88,6 @@ impl Link {
     /// A link, and its rate adaptation for the BSS.
     pub fn new(start: Start) -> (Link, Box<dyn RateAdaptation>) {
         let chains = Arc::new(Mutex::new(Chains {
-            of_frames: VecDeque::new(),
             last: vec![ChainSegment { mode: start.first, attempts: 1, rts: false }],
             probe: None,
             taken: vec![],
@@ -111,7 +110,7 @@ impl Link {
     }
 
     /// A frame enters the BSS. Returns the rates that it asks for and that the link does not have.
-    pub fn enter(&mut self, number: u32, asked: &[Asked], probes: bool) -> Vec<Rate> {
+    pub fn enter(&mut self, asked: &[Asked], probes: bool) -> Vec<Rate> {
         let (known, unknown): (Vec<&Asked>, Vec<&Asked>) =
             asked.iter().partition(|asked| self.modes.contains_key(&asked.rate));
         let segment = |asked: &&Asked| ChainSegment {
@@ -126,18 +125,13 @@ impl Link {
             false if probes => chains.probe = Some(chain),
             false => chains.last = chain,
         }
-        let chain = chains.last.clone();
-        chains.of_frames.push_back((number, chain));
         unknown.into_iter().map(|asked| asked.rate).collect()
     }
 
-    /// A try of a PPDU of these frames begins; `is_sent`: the PPDU itself is sent, not an RTS alone. Returns how often it has
+    /// A try of a PPDU begins; `is_sent`: the PPDU itself is sent, not an RTS alone. Returns how often it has
     /// been sent in which rates.
-    pub fn begin(&mut self, frames: &[u32], is_sent: bool) -> Vec<(Rate, u8)> {
+    pub fn begin(&mut self, is_sent: bool) -> Vec<(Rate, u8)> {
         let mut chains = self.chains();
-        // What is no longer before the first frame has been acknowledged by the answer to a Block Ack Request.
-        let still = |frame: u32| frames.first().is_none_or(|first| frame.wrapping_sub(*first) < u32::MAX / 2);
-        chains.of_frames.retain(|(frame, _)| still(*frame));
         let mut before = chains.tries;
         chains.tries += 1;
         let segment = chains.taken.iter().position(|segment| {
@@ -152,10 +146,5 @@ impl Link {
         tried
             .map(|(segment, sent)| (self.rates[&segment.mode], u8::try_from(*sent).unwrap_or(u8::MAX)))
             .collect()
-    }
-
-    /// A frame has left the BSS.
-    pub fn leave(&mut self, number: u32) {
-        self.chains().of_frames.retain(|(frame, _)| *frame != number);
     }
 }

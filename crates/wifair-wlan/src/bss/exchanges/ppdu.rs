@@ -126,8 +126,9 @@ impl Exchanges {
             let longest = links[link.index()].on_air.largest_psdu(max_ppdu);
             rules.max_ampdu_bytes.min(longest.unwrap_or(0))
         };
-        let mode = |link: LinkId| links[link.index()].on_air.mode;
-        self.nodes.transmitter(sender).feed(occasion, max_psdu_bytes, mode, &self.phy, now);
+        let mode = |link: LinkId| links[link.index()].last_try.unwrap_or(links[link.index()].on_air.mode);
+        let fed = self.nodes.transmitter(sender).feed(occasion, max_psdu_bytes, mode, &self.phy, now);
+        tries::ask(self, &fed, now);
         if self.nodes.ahead(sender) > 0 {
             while let Some(link) = self.nodes.transmitter(sender).pick_ahead(&self.phy, now) {
                 let built = self.ppdu_for(sender, link, now, false);

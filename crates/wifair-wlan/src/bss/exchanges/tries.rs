@@ -57,7 +57,26 @@ pub(super) fn report(exchanges: &mut Exchanges, sender: EdcafId, link: LinkId, a
         exchanges.nodes.transmitter(sender).tries().end(mpdus, acknowledged);
     }
     let Some(outcome) = exchanges.nodes.transmitter(sender).tries().take_ended(now) else { return };
-    let chains = exchanges.links[link.index()].adaptation.retry_chains();
-    let choice = chains.expect("its retries are those of a chain").on_end(&outcome);
+    let asks_with_packets = exchanges.nodes.hardware(sender).feeds_ahead();
+    let row = &mut exchanges.links[link.index()];
+    if let Some(&(mode, _)) = outcome.tries.last() {
+        row.last_try = Some(exchanges.modes.of(link.station()).on_air(mode).mode);
+    }
+    let chains = row.adaptation.retry_chains().expect("its retries are those of a chain");
+    let mut choice = chains.on_end(&outcome);
+    // A sample that has not been taken yet is still due.
+    if !asks_with_packets && !choice.samples && outcome.acknowledged > 0 {
+        choice = chains.ask(now);
+    }
     exchanges.set_rate(link, choice, now);
+}
+
+/// Packets of these links have left the transmit queue of a function whose PPDUs have several tries, for link queues.
+pub(super) fn ask(exchanges: &mut Exchanges, links: &[LinkId], now: Time) {
+    for &link in links {
+        if let Some(chains) = exchanges.links[link.index()].adaptation.retry_chains() {
+            let choice = chains.ask(now);
+            exchanges.set_rate(link, choice, now);
+        }
+    }
 }
