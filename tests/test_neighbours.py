@@ -120,6 +120,12 @@ def test_a_wide_bss_defers_to_its_secondary_channels() -> None:
     assert dynamic["goodput_down_mbps"][0] == pytest.approx(2 * dynamic["goodput_down_mbps"][1], rel=0.02)
 
 
+def test_pairs_of_stations_are_those_of_channels_that_overlap() -> None:
+    results = wide_and_narrow().override({"run.duration_s": 1}).run(seeds=1)
+    [told, *_] = explain.of_hidden_stations(results)
+    assert told.counters["hidden_pairs"] <= told.counters["pairs_of_stations"] == 3
+
+
 def test_tgax_test_4_without_rts_is_within_5_percent() -> None:
     published, bsss = tgax_test_4.PUBLISHED[False], tgax_test_4.scenario(False).run(seeds=6).bsss
     for name, (mbps, _) in zip(("wide", "narrow"), published, strict=True):

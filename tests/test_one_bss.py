@@ -9,16 +9,18 @@ from typing import Any
 
 import pytest
 from conftest import Cli
-from wifair import Results, Scenario, Sweep, Tuning, compare, side_effects, toml_text
+from wifair import Results, Scenario, Sweep, Tuning, compare, floor_plan, side_effects, toml_text
 from wifair.advising import OWN, Advice, Advising, commands, wording
 from wifair.advising.channels import NUMBERS, Channel, candidates
 from wifair.advising.document import document
+from wifair.cli import field
 from wifair.errors import InputError, ScenarioError
 from wifair.everything.criteria import criteria, measured
 from wifair.everything.side_effects import METRICS, OTHERS, sentences
 from wifair.everything.verdict import Standing
 from wifair.papers.runs import Runs
 from wifair.planned import part
+from wifair.scenario.described import described
 from wifair.tuning.goals import parsed
 
 # Two flats in a row on one channel, and one on another.
@@ -397,6 +399,26 @@ def test_of_the_channels_that_nobody_has_one_is_tried() -> None:
     tried = [name for name in names_of(advised(channels=[42, 155])) if name.startswith("channel")]
     assert tried == ["channel 155", "channel 58"], "58 has radar, and 171 is not allowed in most countries"
     assert not [name for name in names_of(advised(channels="one")) if name.startswith("channel")]
+
+
+def test_a_channel_is_as_wide_as_that_of_its_bss_and_moves_the_primary_one() -> None:
+    bss = [
+        {"name": "mine", "channel": 42, "primary": 44},
+        {"name": "left", "channel": 38, "width_mhz": 40},
+        {"name": "right", "channel": 155},
+    ]
+    stations = [{"name": f"at-{each['name']}", "bss": each["name"], "mcs": 3} for each in bss]
+    flows = [{"station": each["name"], "direction": "down", "application": "voip"} for each in stations]
+    phy = {"name": "802.11ax", "width_mhz": 80}
+    scenario = Scenario(phy=phy, field={}, bss=bss, stations=stations, flows=flows)
+    there = {each.number: each.others for each in candidates(scenario.plan(), "left")}
+    assert (there[46], there[54], there[151]) == (("mine",), (), ("right",)), "of 40 MHz"
+    assert {each.number: each.others for each in candidates(scenario.plan(), "right")}[42] == ("mine", "left")
+    tried = names_of(Advising(scenario, parsed("calls"), "openwrt", bss="mine"))
+    assert tried["channel 155"] == {"bss[mine].channel": 155, "bss[mine].primary": 149}
+    assert "40 to 80 MHz" in ", ".join(described([scenario.plan()]))
+    _, rows = field.table(floor_plan.of_scenario(scenario))
+    assert [row[:3] for row in rows] == [("mine", "42", "80"), ("left", "38", "40"), ("right", "155", "80")]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from wifair.keys import nearest
 AP, STATIONS = "ap", "stations"
 # What the JSON of a canonical plan with several BSSs contains.
 SEVERAL = '"neighbours":'
+# From one number of a channel to the next (802.11-2020, Annex E).
+STEP_MHZ = 5
 # Keys of a plan that one of a single BSS does not have.
 OF_SEVERAL = ("neighbours", "bss_label", "bss_channel", "bss_primary")
 
@@ -27,6 +29,26 @@ def channels_of(plan: Mapping[str, Any]) -> dict[str, int | None]:
     """The number of each BSS's channel by its name; None if all are on one, which has none."""
     channels = [plan.get("bss_channel"), *(neighbour.get("channel") for neighbour in plan.get("neighbours", []))]
     return dict(zip(bsss_of(plan), channels, strict=True))
+
+
+def widths_of(plan: Mapping[str, Any]) -> dict[str, int]:
+    """The width of each BSS's channel in MHz by its name."""
+    phy = plan["bss"]["phy"]
+    is_wide = phy["name"] in ("802.11ac", "802.11ax", "802.11be") and phy.get("band_ghz") != 2.4
+    own = phy.get("width_mhz") or (80 if is_wide else 20)
+    widths = [own, *(neighbour.get("width_mhz") or own for neighbour in plan.get("neighbours", []))]
+    return dict(zip(bsss_of(plan), widths, strict=True))
+
+
+def primaries_of(plan: Mapping[str, Any]) -> dict[str, int | None]:
+    """The number of each BSS's primary channel by its name; None if it is the lowest in the channel."""
+    primaries = [plan.get("bss_primary"), *(neighbour.get("primary") for neighbour in plan.get("neighbours", []))]
+    return dict(zip(bsss_of(plan), primaries, strict=True))
+
+
+def overlap(a: tuple[int, int], b: tuple[int, int]) -> bool:
+    """Whether two channels of one band, each its number and its width in MHz, have a frequency in common."""
+    return 2 * STEP_MHZ * abs(a[0] - b[0]) < a[1] + b[1]
 
 
 def stations_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -28,7 +28,7 @@ from wifair.advising.commands import (
 from wifair.errors import InputError
 from wifair.everything.contenders import REFERENCE, Contender, contenders, with_defaults
 from wifair.keys import nearest
-from wifair.planned import part
+from wifair.planned import part, primaries_of
 from wifair.scenario.scenario import Scenario
 
 # What `--has` may be. With "any", schemes that no command sets are tried as well.
@@ -226,7 +226,7 @@ def _qos_map(bss: Bss, flows: Flows, form: Equipment) -> Iterator[Change]:
 def _channels(scenario: Scenario, bss: str, form: Equipment) -> Iterator[Change]:
     """The channels of other BSSs, and the first one of nobody that goes together with them."""
     plan = scenario.plan()
-    key = f"{scenario.bss_key(bss)}.channel"
+    key, moves_primary = scenario.bss_key(bss), primaries_of(plan)[bss] is not None
     for each in candidates(plan, bss):
         there = (
             f"{len(each.others)} BSS{'s' if len(each.others) > 1 else ''} there"
@@ -240,14 +240,12 @@ def _channels(scenario: Scenario, bss: str, form: Equipment) -> Iterator[Change]
             else ""
         )
         about += "; hostapd's ht_capab needs [HT40+]" if each.width_mhz > 20 and form == "linux" else ""
-        change = Change(
-            f"channel {each.number}", about, {key: each.number}, channel(form, plan["bss"]["phy"]["name"], each)
-        )
-        if each.others:
+        keys = {f"{key}.channel": each.number} | ({f"{key}.primary": each.primary} if moves_primary else {})
+        change = Change(f"channel {each.number}", about, keys, channel(form, plan["bss"]["phy"]["name"], each))
+        if _distinct(scenario, [change]):
             yield change
-        elif _distinct(scenario, [change]):
-            yield change
-            return
+            if not each.others:
+                return
 
 
 def _powers(bss: Bss, bss_key: str, form: Equipment) -> Iterator[Change]:

@@ -1,6 +1,7 @@
 """Channels of a band that a BSS could move to.
 
-BSSs of different channels do not receive each other, so channels that nobody has are alike: one of them is tried.
+BSSs whose channels have no frequency in common do not receive each other, so channels of which nobody has a part are alike: one of them
+is tried.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wifair.planned import channels_of
+from wifair.planned import channels_of, overlap, widths_of
 
 # The numbers of the channels by band in GHz and width in MHz (802.11-2020, Annex E).
 NUMBERS: Mapping[tuple[float, int], tuple[int, ...]] = {
@@ -30,7 +31,7 @@ RADAR = range(52, 145)
 
 @dataclass(frozen=True)
 class Channel:
-    """A channel: its band, its width, the number of its centre frequency, and the other BSSs on it."""
+    """A channel: its band, its width, the number of its centre frequency, and the other BSSs that have a part of it."""
 
     band_ghz: float
     width_mhz: int
@@ -55,29 +56,29 @@ class Channel:
 
 
 def candidates(plan: Mapping[str, Any], bss: str) -> list[Channel]:
-    """The channels of other BSSs, then those of nobody: first those that most countries allow, of these first those without radar.
+    """The channels of which other BSSs have a part, then those of nobody: first those that most countries allow, of these first those without radar.
 
-    None if the BSSs have no numbers of channels.
+    They are as wide as that of the BSS. None if the BSSs have no numbers of channels.
     """
-    given = channels_of(plan)
+    given, widths = channels_of(plan), widths_of(plan)
     own = given.get(bss)
-    found = _numbers(plan["bss"]["phy"], own) if own is not None else None
+    found = _numbers(plan["bss"]["phy"].get("band_ghz"), widths[bss], own) if own is not None else None
     if found is None:
         return []
     band_ghz, width_mhz = found
-    channels = [
-        Channel(band_ghz, width_mhz, number, tuple(name for name, other in given.items() if other == number))
-        for number in NUMBERS[found]
-        if number != own
-    ]
+
+    def others(number: int) -> tuple[str, ...]:
+        there = {name: other for name, other in given.items() if name != bss and other is not None}
+        return tuple(name for name, other in there.items() if overlap((number, width_mhz), (other, widths[name])))
+
+    channels = [Channel(band_ghz, width_mhz, number, others(number)) for number in NUMBERS[found] if number != own]
     return sorted(channels, key=lambda each: (not each.others, each.is_rare, each.has_radar, each.number))
 
 
-def _numbers(phy: Mapping[str, Any], own: int) -> tuple[float, int] | None:
-    """The band and the width of a PHY; what it leaves to its default follows from the channel."""
-    given_ghz, given_mhz = phy.get("band_ghz"), phy.get("width_mhz")
-    for band_ghz, width_mhz in NUMBERS:
+def _numbers(given_ghz: float | None, width_mhz: int, own: int) -> tuple[float, int] | None:
+    """The band and the width of a channel with a number; a band that a PHY leaves to its default follows from that."""
+    for (band_ghz, mhz), numbers in NUMBERS.items():
         is_band = given_ghz == band_ghz or (given_ghz is None and band_ghz != 6.0)
-        if is_band and given_mhz in (None, width_mhz) and own in NUMBERS[band_ghz, width_mhz]:
+        if is_band and mhz == width_mhz and own in numbers:
             return band_ghz, width_mhz
     return None

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from wifair.planned import bsss_of, channels_of, stations_of, wire_of
+from wifair.planned import bsss_of, channels_of, overlap, stations_of, widths_of, wire_of
 from wifair.results.wire import LONG_WAIT_MS
 from wifair.stats import t_interval
 
@@ -164,11 +165,12 @@ def of_hidden_stations(results: Results) -> list[Sentence]:
         scenario, Scenario
     ):  # of a store's record the plan alone is known
         return []
-    hidden, channels = scenario.hidden_pairs(), channels_of(plan)
-    on_channel: Counter[int | None] = Counter()
+    hidden, channels, widths = scenario.hidden_pairs(), channels_of(plan), widths_of(plan)
+    on_channel: Counter[tuple[int, int]] = Counter()
     for name, own in bsss_of(plan).items():
-        on_channel[channels[name]] += len(own)
+        on_channel[channels[name] or 0, widths[name]] += len(own)
     pairs = sum(stations * (stations - 1) / 2 for stations in on_channel.values())
+    pairs += sum(on_channel[a] * on_channel[b] for a, b in combinations(on_channel, 2) if overlap(a, b))
     counters = {"hidden_pairs": float(len(hidden)), "pairs_of_stations": pairs}
     if not hidden:
         on_one = " on one channel" if len(on_channel) > 1 else ""

@@ -82,6 +82,7 @@ def summary(plan: FloorPlan) -> str:
 def table(plan: FloorPlan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """One row per BSS."""
     has_channels = any(channel is not None for channel in plan.channels.values())
+    has_widths = len(set(plan.widths.values())) > 1
     has_floors = any(node.floor for node in plan.nodes)
     rows = []
     for ap in plan.access_points:
@@ -94,6 +95,7 @@ def table(plan: FloorPlan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
             (
                 ap.bss,
                 *([str(plan.channels[ap.bss])] if has_channels else []),
+                *([str(plan.widths[ap.bss])] if has_widths else []),
                 *([str(ap.floor)] if has_floors else []),
                 place,
                 str(stations),
@@ -102,8 +104,9 @@ def table(plan: FloorPlan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
                 named + more,
             )
         )
-    channel, floor = ["channel"] if has_channels else [], ["floor"] if has_floors else []
-    headings = ("BSS", *channel, *floor, "x, y in m", "stations", "hidden pairs", "hears", "the strongest, dBm")
+    channel, width = ["channel"] if has_channels else [], ["MHz"] if has_widths else []
+    floor = ["floor"] if has_floors else []
+    headings = ("BSS", *channel, *width, *floor, "x, y in m", "stations", "hidden pairs", "hears", "the strongest, dBm")
     return headings, rows
 
 
@@ -117,7 +120,9 @@ def to_dict(plan: FloorPlan) -> dict[str, Any]:
         ap.bss: [{"bss": name, "dbm": round(dbm, 2)} for name, dbm in plan.heard(ap.name)] for ap in plan.access_points
     }
     walls = [{"from_m": a, "to_m": b, "loss_db": loss} for a, b, loss in plan.walls]
-    channels = [{"bss": bss, "channel": channel} for bss, channel in plan.channels.items()]
+    channels = [
+        {"bss": bss, "channel": channel, "width_mhz": plan.widths[bss]} for bss, channel in plan.channels.items()
+    ]
     pairs = [list(pair) for pair in plan.hidden]
     hidden = {"hidden_pairs": len(pairs), "hidden_pairs_of": dict(plan.hidden_of), "hidden": pairs}
     return {"bsss": channels, "nodes": nodes, "walls": walls, "hears": heard, **hidden}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from wifair.planned import bsss_of, channels_of, stations_of
+from wifair.planned import bsss_of, channels_of, stations_of, widths_of
 from wifair.scenario.components import transport
 
 Plan = Mapping[str, Any]
@@ -38,8 +38,8 @@ def _bsss(plan: Plan) -> str:
 def _phy(plan: Plan) -> str:
     phy, stations = plan["bss"]["phy"], stations_of(plan)
     told = str(phy["name"])
-    if phy.get("width_mhz"):
-        told += f", {phy['width_mhz']:g} MHz"
+    if phy.get("width_mhz") or any(neighbour.get("width_mhz") for neighbour in plan.get("neighbours", [])):
+        told += f", {_range(widths_of(plan).values())} MHz"
     mcs = {station["mcs"] for station in stations if station.get("mcs") is not None}
     rates = {rate for s in stations for rate in (s.get("rate_mbps"), s.get("rate_down_mbps")) if rate is not None}
     parts = [f"MCS {_range(mcs)}"] if mcs else []
