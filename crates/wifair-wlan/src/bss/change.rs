@@ -47,8 +47,7 @@ impl Bss {
     }
 
     /// Changes a station's links from `now` on. A frame on the air keeps its rate and its fate; the next attempt, also of the
-    /// same frame, uses the new values. A rate adaptation restarts, at the given rate unless it
-    /// begins with a mode of its own.
+    /// same frame, uses the new values. A rate adaptation restarts, at the given rate unless it begins with a mode of its own.
     ///
     /// `change` has passed [`Bss::check_change`]; `now` is not after [`Bss::next_event`].
     pub fn change_station(&mut self, station: StationId, change: &StationChange, now: Time) {
