@@ -123,6 +123,8 @@ def test_what_the_study_does_not_have_is_refused() -> None:
     study = find("shipping")
     with pytest.raises(InputError, match="figure 'wages' is not in this study; allowed here: settings, conditions"):
         study.reproduce("quick", "wages", None, None, None)
+    with pytest.raises(InputError, match="figure 'final' is not in the quick form"):
+        study.reproduce("quick", "final", None, None, None)
     with pytest.raises(InputError, match="reading: 'ideal' is not allowed here"):
         study.reproduce("quick", None, None, None, None, reading="ideal")
 
@@ -132,12 +134,12 @@ def test_networks_in_which_the_scheme_costs_something_are_listed_with_what_they_
     outcomes = {
         "population": {SCHEME: [verdict(setting, paid) for setting, paid in zip(settings, (0, 4, 40), strict=True)]}
     }
-    text = figures.texts(outcomes, "populations")["populations"]
+    text = figures.texts(outcomes, "population")["population"]
     [line] = [line for line in text.splitlines() if f"`{settings[2].staged.id}`" in line]
     assert [part.strip() for part in line.split("|")[2:4]] == ["ping 5.4", "total 10.5"]
     assert f"`{settings[0].staged.id}`" not in text
     free = {"population": {SCHEME: [verdict(settings[0], 0)]}}
-    assert "costs something" not in figures.texts(free, "populations")["populations"]
+    assert "costs something" not in figures.texts(free, "population")["population"]
 
 
 def verdict(setting: Setting, paid_percent: int) -> Judged:
@@ -150,10 +152,10 @@ def verdict(setting: Setting, paid_percent: int) -> Judged:
 
 @pytest.mark.whole
 def test_the_population_is_run_and_judged(here: Cli, tmp_path: Path) -> None:
-    done = here("paper", "shipping", "--figure", "populations", "--seeds", "2", "--out", tmp_path)
+    done = here("paper", "shipping", "--figure", "population", "--seeds", "2", "--out", tmp_path)
     assert done.returncode == 0, done.stderr
     assert "5 claims" in done.stdout
-    text = (tmp_path / "populations.md").read_text(encoding="utf-8")
+    text = (tmp_path / "population.md").read_text(encoding="utf-8")
     assert f"against `{REFERENCE}`" in text
-    assert text.count(f"{name(REFERENCE, CONTROLLED)}: ") == 2  # its standings and its gains
-    assert (tmp_path / "populations.png").exists()
+    assert text.count(f"| {name(REFERENCE, CONTROLLED)} |") == 2  # its standings and its gains
+    assert (tmp_path / "population.png").exists()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from wifair import plots
 from wifair.analysis.sweep import label
 from wifair.everything.contenders import REFERENCE
+from wifair.everything.contest import Judged
 from wifair.everything.shares import WORDS
 from wifair.everything.verdict import Standing, Verdict
 from wifair.markdown import table
@@ -36,7 +37,8 @@ PARTS: Mapping[str, Sequence[str]] = {
     "settings": (AS_THEY_ARE.id,),
     "conditions": CONDITIONS,
     "access": (ACCESS.id,),
-    "populations": (LOOKED_AT, FINAL),
+    LOOKED_AT: (LOOKED_AT,),
+    FINAL: (FINAL,),
 }
 FIGURES = tuple(PARTS)
 # Share of a bar below which a part has no room for its count.
@@ -73,11 +75,7 @@ def rows(outcomes: Outcomes, figure: str) -> list[tuple[str, list[Standing]]]:
         names = [SCHEME, *(name(scheme, access) for access in ACCESSES for scheme in (REFERENCE, SCHEME))]
         found = [(each, standings(ACCESS.id, each, outcomes)) for each in names]
     else:
-        found = [
-            (f"{each}: {what}", standings(part, each, outcomes))
-            for part, what in POPULATIONS.items()
-            for each in IN_POPULATIONS
-        ]
+        found = [(each, standings(figure, each, outcomes)) for each in IN_POPULATIONS]
     return [(told, each) for told, each in found if each]
 
 
@@ -86,7 +84,7 @@ def _bars(outcomes: Outcomes, figure: str) -> Figure:
     from matplotlib.patches import Patch
 
     found = rows(outcomes, figure)
-    made, [axes] = plots.figure(width=7.0, height=1.6 + (0.5 if figure == "populations" else 0.3) * len(found))
+    made, [axes] = plots.figure(width=7.0, height=1.6 + 0.3 * len(found))
     for row, (_, each) in enumerate(found):
         left = 0
         for standing, (fill, hatch) in FILLS.items():
@@ -98,9 +96,9 @@ def _bars(outcomes: Outcomes, figure: str) -> Figure:
                 colour = "#ffffff" if dark else "#000000"
                 axes.text(left + count / 2, row, f"{count}", ha="center", va="center", fontsize="small", color=colour)
             left += count
-    axes.set_yticks(range(len(found)), [name.replace("`", "").replace(": ", "\n") for name, _ in found])
+    axes.set_yticks(range(len(found)), [name.replace("`", "") for name, _ in found])
     axes.set_ylim(len(found) - 0.4, -0.6)
-    axes.set_xlabel(f"{'networks' if figure == 'populations' else 'settings'}, by standing against {REFERENCE}")
+    axes.set_xlabel(f"{'networks' if figure in POPULATIONS else 'settings'}, by standing against {REFERENCE}")
     axes.tick_params(labelsize="small")
     there = [standing for standing in FILLS if any(standing in each for _, each in found)]
     patches = [
@@ -118,28 +116,23 @@ def _table(outcomes: Outcomes, figure: str) -> str:
     text = table(headings, counts)
     if figure == "access":
         return f"{text}\n\n{_by_setting(outcomes)}\n"
-    if figure != "populations":
+    if figure not in POPULATIONS:
         return f"{text}\n"
-    gains = {
-        f"{each}: {what}": median_gains(outcomes[part][each], each)
-        for part, what in POPULATIONS.items()
-        for each in IN_POPULATIONS
-        if each in outcomes.get(part, {})
-    }
+    there = outcomes[figure]
+    gains = {each: median_gains(there[each], each) for each in IN_POPULATIONS if each in there}
     ids = list(dict.fromkeys(id for each in gains.values() for id in each))
     lines = [(told, *(signed(each[id]) if id in each else "–" for id in ids)) for told, each in gains.items()]
-    return f"{text}\n\nMedian gain in units of what matters:\n\n{table(('', *ids), lines)}\n{_costly(outcomes)}"
+    return f"{text}\n\nMedian gain in units of what matters:\n\n{table(('', *ids), lines)}\n{_costly(there[SCHEME])}"
 
 
-def _costly(outcomes: Outcomes) -> str:
+def _costly(networks: Sequence[Judged]) -> str:
     """The networks in which the scheme costs something, with what is shown to be better and worse, in units of what matters."""
     lines = [
         (
             f"`{judged.setting.staged.id}`",
             *(_shown(judged.verdict, *each) for each in ((SCHEME, REFERENCE), (REFERENCE, SCHEME))),
         )
-        for part in POPULATIONS
-        for judged in outcomes.get(part, {}).get(SCHEME, ())
+        for judged in networks
         if judged.verdict.standing(SCHEME, REFERENCE) in COSTS
     ]
     if not lines:

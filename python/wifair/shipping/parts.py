@@ -157,7 +157,7 @@ def population_part(id: str, title: str, seed: int, form: str, seeds: int | None
         for own in (Own(f"{id}/{name}", each.override(short)) for name, each in drawn.items())
     ]
     stages = STAGES[form] if seeds is None else (seeds,)
-    contest = Contest(form, stages, tuple(among), tuple(made), f"wifair paper shipping --{form} --figure populations")
+    contest = Contest(form, stages, tuple(among), tuple(made), f"wifair paper shipping --{form} --figure {id}")
     return Part(id, title, contest)
 
 

@@ -55,6 +55,8 @@ def reproduce(
         raise InputError(f"figure {figure!r} is not in this study; allowed here: {', '.join(figures.FIGURES)}.")
     if reading is not None:
         raise InputError(f"reading: {reading!r} is not allowed here: this study has conditions in place of readings.")
+    if figure == FINAL and form != FULL:
+        raise InputError(f"figure {FINAL!r} is not in the {form} form: the final population is run once; use --full.")
     parts = [made() for made in _parts(form, seeds, figure)]
     outcomes, results = _run(parts, threads, progress, store)
     claims = [claim for claim in CLAIMS if claim.part in outcomes]
