@@ -70,14 +70,14 @@ def reproduce(
             "form": form,
             "replications": max(part.contest.stages[-1] for part in parts),
             "air": "one BSS, a single user per PPDU, no OFDMA",
-            "final_population": f"seed {FROZEN.seed:08x}" if FROZEN else "not run: the scheme may still change",
+            "final_population": f"seed {FROZEN.seed:08x}",
         },
     )
 
 
 def _parts(form: str, seeds: int | None, figure: str | None) -> list[Callable[[], Part]]:
     """What makes each part, in their order."""
-    drawn = {LOOKED_AT: LOOKED_AT_SEED, **({FINAL: FROZEN.seed} if FROZEN and form == FULL else {})}
+    drawn = {LOOKED_AT: LOOKED_AT_SEED, **({FINAL: FROZEN.seed} if form == FULL else {})}
     makers: dict[str, Callable[[], Part]] = {
         AS_THEY_ARE.id: partial(settings_part, form, seeds),
         **{condition.id: partial(condition_part, condition, form, seeds) for condition in (*HARDWARE, *HOSTS)},
