@@ -38,6 +38,32 @@ def test_uploads_that_fill_the_air_are_named_with_what_may_help() -> None:
     assert shown["airtime_up_share"] > shown["airtime_down_share"]
 
 
+def test_several_bsss_are_not_added_up_to_one() -> None:
+    """Channels of their own: the flows of both together use more than the time that there is."""
+    two = {
+        **AX,
+        "ap": {"scheme": "mac80211"},
+        "bss": [{"name": "mine", "channel": 42}, {"name": "left", "channel": 58}],
+        "field": {"gain_db": -60},
+        "stations": [{"name": "a"}, {"name": "b", "bss": "left"}],
+        "flows": [{"direction": "down", "station": name} for name in "ab"],
+    }
+    results = Scenario(**two).run(seeds=2)
+    together = conclusion(results)
+    assert re.match(r"The air is full at 2 of 2 access points: busy for \d+ (to \d+ )?% of the time\. ", together.text)
+    assert set(together.counters) == {"busy_share of mine", "busy_share of left"}
+    assert FULL <= min(together.counters.values()) <= max(together.counters.values()) <= 1
+    own = conclusion(results.of_bss("left"))
+    assert own.counters["busy_share"] == together.counters["busy_share of left"]
+    idle = {
+        **two,
+        "flows": [{"direction": "down", "station": "a"}, {"direction": "up", "application": "ping", "station": "b"}],
+    }
+    told = conclusion(Scenario(**idle).run(seeds=2)).text
+    assert "full at 1 of 2 access points" in told
+    assert "of the time there, and for 0 % at the rest." in told
+
+
 def test_a_queue_is_named_by_the_wait_in_it() -> None:
     cell = {**AX, "phy": {"name": "802.11g"}, "ap": {"scheme": "droptail", "limit_packets": 1000}}
     long, shown = concluded(**cell, flows=[{"direction": "down", "count": 3}])

@@ -32,7 +32,10 @@ NOTHING = " By what the runs show, no setting of the access point is worth tryin
 
 
 def conclusion(results: Results) -> Sentence:
-    """The sentence, and the counters behind it."""
+    """The sentence, and the counters behind it. Of several BSSs that are judged together: at which access points the air is full."""
+    names = results.bsss["bss"].unique(maintain_order=True).to_list() if results.bss_names else []
+    if len(names) > 1:
+        return _of_several({name: _shown(results.of_bss(name)) for name in names})
     shown = _shown(results)
     full = [words for name, words in _words(shown).items() if _is_full(shown, name)]
     tried = _worth_trying(shown)
@@ -48,6 +51,22 @@ def conclusion(results: Results) -> Sentence:
     else:
         told += f"{_limits(results)}{NOTHING}"
     return Sentence("", told, {name: value for name, value in shown.items() if value is not None})
+
+
+def _of_several(shown: dict[str, dict[str, float]]) -> Sentence:
+    """At how many access points the air is full, and for how much of the time it is busy there and at the others."""
+    full = [each["busy_share"] for each in shown.values() if _is_full(each, "busy_share")]
+    rest = [each["busy_share"] for each in shown.values() if not _is_full(each, "busy_share")]
+    count = len(full) or "none"
+    told = f"The air is full at {count} of {len(shown)} access points: busy for {_range(full or rest)} of the time"
+    told += f" there, and for {_range(rest)} at the rest." if full and rest else "."
+    told += " With `--bss NAME` this line is about one BSS, and says what is worth trying there."
+    return Sentence("", told, {f"busy_share of {name}": each["busy_share"] for name, each in shown.items()})
+
+
+def _range(shares: list[float]) -> str:
+    least, most = _percent(min(shares)), _percent(max(shares))
+    return most if least == most else f"{least.removesuffix(' %')} to {most}"
 
 
 def _is_full(shown: dict[str, float], name: str) -> bool:

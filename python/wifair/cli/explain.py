@@ -67,7 +67,7 @@ def explain(
     """Explain what limits a network, and why each flow got its goodput, from counters.
 
     Losses by reason, airtime, the states of TCP senders and what limited them; all are means over the runs. Of several BSSs, the flows are those of
-    the first, or of --bss.
+    all, or of --bss.
     """
     from wifair import gallery
     from wifair.analysis import explain as why
