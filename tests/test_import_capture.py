@@ -17,7 +17,7 @@ import pytest
 from test_import import DAMAGED, check_damaged, damaged, simulated_once
 from wifair import Scenario, Traces
 from wifair.errors import InputError
-from wifair.observed import capture, imported, observe
+from wifair.observed import capture, document, imported, observe
 from wifair.observed.as_ap import write
 from wifair.observed.bitrate import Bitrate
 from wifair.observed.conversations import Way
@@ -61,9 +61,15 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scenario, Any, Path]:
 
 
 @pytest.fixture(scope="module")
-def from_air(run: tuple[Scenario, Any, Path]) -> Any:
-    """What its capture on the air gives."""
-    return imported([run[2] / "ap-air.pcapng"])
+def seen(run: tuple[Scenario, Any, Path]) -> Observed:
+    """What its capture on the air shows."""
+    return observe([run[2] / "ap-air.pcapng"])
+
+
+@pytest.fixture(scope="module")
+def from_air(seen: Observed) -> Any:
+    """What that gives."""
+    return document(seen, "ap-air")
 
 
 def goodput(made: Any) -> dict[tuple[int, str], float]:
@@ -114,11 +120,12 @@ def test_reading_a_capture_shows_progress(run: tuple[Scenario, Any, Path], monke
 
 
 @pytest.mark.whole
-def test_links_of_a_run_are_read_from_its_capture_on_the_air(run: tuple[Scenario, Any, Path], from_air: Any) -> None:
-    scenario, results, folder = run
+def test_links_of_a_run_are_read_from_its_capture_on_the_air(
+    run: tuple[Scenario, Any, Path], seen: Observed, from_air: Any
+) -> None:
+    scenario, results, _ = run
     made = from_air.scenario().plan()
     of_name = {"near": "10.0.0.1", "far": "10.0.0.2", "old": "10.0.0.3", "older": "10.0.0.4"}
-    seen = observe([folder / "ap-air.pcapng"])
     order = list(seen.stations)
     for number, each in enumerate(scenario.plan()["bss"]["stations"]):
         address = "02:00:" + bytes(map(int, of_name[each["label"]].split("."))).hex(":")
@@ -144,7 +151,7 @@ def test_dumps_and_capture_of_one_run_have_the_same_stations(
     alone, both = observe(dumps), observe([*dumps, folder / "ap-air.pcapng"])
     assert list(both.stations) == list(alone.stations)
     assert [each.counters for each in both.stations.values()] == [each.counters for each in alone.stations.values()]
-    made = imported([*dumps, folder / "ap-air.pcapng"])
+    made = document(both, "station")
     flows = [each.settings()["flows"] for each in (made, from_air)]
     ways = [sorted((flow["direction"], str(flow.get("application"))) for flow in each) for each in flows]
     assert ways[0] == ways[1]

@@ -87,13 +87,8 @@ def frame(captured: bytes, has_radiotap: bool) -> Frame | None:
     retry = bool(control & 0x08)
     (sequence,) = struct.unpack_from("<H", captured, start + 22)
     number = tid, sequence >> 4
-    return Frame(
-        _text(station), _text(bssid), is_up, retry, number, rate, frequency, ether_type, packet, is_encrypted, length
-    )
-
-
-def _text(address: bytes) -> str:
-    return ":".join(f"{byte:02x}" for byte in address)
+    ends = station.hex(":"), bssid.hex(":")
+    return Frame(*ends, is_up, retry, number, rate, frequency, ether_type, packet, is_encrypted, length)
 
 
 def _radiotap(captured: bytes) -> tuple[Bitrate | None, int, int, int]:

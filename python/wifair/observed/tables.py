@@ -8,6 +8,7 @@ import math
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from wifair.errors import InputError, ScenarioError
@@ -98,6 +99,10 @@ class Document:
 
     def scenario(self) -> Scenario:
         """The scenario."""
+        return self._scenario
+
+    @cached_property
+    def _scenario(self) -> Scenario:
         return Scenario.from_settings(self.settings())
 
 

@@ -17,6 +17,8 @@ from wifair.errors import ScenarioError
 from wifair.keys import join, missing, nearest, unit_of, unknown_key
 
 Node = Mapping[str, Any]
+# Keys of a node that leads to others.
+_LEADING = frozenset({"$ref", "anyOf", "oneOf"})
 
 
 @cache
@@ -70,6 +72,8 @@ def plan_node(*keys: str) -> Node:
 
 def resolved(node: Node, root: Node | None = None) -> Node:
     """`node` with references followed, and the null alternative removed."""
+    if _LEADING.isdisjoint(node):
+        return node
     root = root or engine_schema()["plan"]
     if "$ref" in node:
         target: Any = root
@@ -124,7 +128,8 @@ def words(node: Node) -> list[str]:
 def checked(value: object, node: Node, path: str) -> Any:
     """`value` in the plan's form (a component's name becomes its table). Raises `ScenarioError` if it is invalid."""
     node = resolved(node)
-    optional = bool(node.get("nullable")) or "null" in _types(node)
+    types = _types(node)
+    optional = bool(node.get("nullable")) or "null" in types
     if value is None and optional:
         return None
     choice = variants(node)
@@ -136,15 +141,15 @@ def checked(value: object, node: Node, path: str) -> Any:
             hint = nearest(value, allowed) if isinstance(value, str) else ""
             raise ScenarioError(path, f"{value!r} is no choice", value=value, allowed=", ".join(allowed), hint=hint)
         return value
-    if "properties" in node and "object" in _types(node):
+    if "properties" in node and "object" in types:
         # TOML has no null: `false` takes away a table that a profile or a default has.
         return None if value is False and optional else checked_table(value, node, path)
-    if "array" in _types(node) and "items" in node:
+    if "array" in types and "items" in node:
         if not isinstance(value, (list, tuple)):
             raise ScenarioError(path, f"{value!r} is not a list", value=value)
         return [checked(entry, node["items"], f"{path}[{i}]") for i, entry in enumerate(value)]
-    _check_type(value, _types(node), path)
-    if isinstance(value, float) and value.is_integer() and "number" not in _types(node):
+    _check_type(value, types, path)
+    if isinstance(value, float) and value.is_integer() and "number" not in types:
         value = int(value)  # such as 1e3
     bits = re.fullmatch(r"uint(\d*)", str(node.get("format", "")))
     if bits and isinstance(value, int) and not 0 <= value < 2 ** int(bits[1] or 64):

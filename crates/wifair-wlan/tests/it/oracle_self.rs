@@ -4,14 +4,19 @@ use crate::oracle;
 
 use oracle::air;
 use oracle::chain::two_saturated_stations;
+use oracle::field::{self, FieldScenario};
 use oracle::frame::Kind;
 use oracle::radio::{Capture, Track};
-use oracle::random::{aggregated_scenarios, edca_scenarios, scenarios};
+use oracle::random::{
+    aggregated_scenarios, controlled_field_scenarios, edca_scenarios, reuse_scenarios, scenarios,
+    subchannel_scenarios,
+};
 use oracle::record::{Decoded, Delivery, Outcome};
 use oracle::scenario::{Pattern, Scenario, Station, Stream};
 use oracle::timing::Rules;
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::fmt::Debug;
 use wifair_core::Rng;
 
 /// 802.11b where every backoff is of no slots at all, so that a timeline can be worked out by hand.
@@ -335,18 +340,31 @@ fn two_stations_are_their_markov_chain() {
 
 /// The clock put forward over quiet steps, from the start and again from the middle, against one that never is.
 fn assert_quiet_steps_do_nothing(scenario: &Scenario) {
-    let plain = air::run(scenario);
+    let plain = air::run_every_step(scenario);
+    assert_eq!(air::run(scenario), plain);
     let (half_way, end) = (plain.half_way.end, plain.whole.end);
     assert_eq!(air::run_between(scenario, 0, end), plain.whole);
     assert_eq!(air::run_between(scenario, half_way, end), plain.whole.since(&plain.half_way));
 }
 
 fn random_scenarios_skip(scenarios: impl Strategy<Value = Scenario>) {
-    let cases = if oracle::validating() { 2_000 } else { 60 };
+    run_some(60, scenarios, assert_quiet_steps_do_nothing);
+}
+
+/// The same of fields, which pass quiet steps wherever they are compared with the engine.
+fn random_fields_skip(fields: impl Strategy<Value = FieldScenario>) {
+    run_some(20, fields, |scenario| {
+        assert_eq!(field::air::run(scenario), field::air::run_every_step(scenario));
+    });
+}
+
+/// Runs so many random scenarios, or more in the long form.
+fn run_some<S: Debug>(few: u32, scenarios: impl Strategy<Value = S>, check: impl Fn(&S)) {
+    let cases = if oracle::validating() { 2_000 } else { few };
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[8; 32]);
     let outcome = TestRunner::new_with_rng(config, rng).run(&scenarios, |scenario| {
-        assert_quiet_steps_do_nothing(&scenario);
+        check(&scenario);
         Ok(())
     });
     outcome.unwrap_or_else(|failure| panic!("{failure}"));
@@ -372,4 +390,19 @@ fn quiet_steps_of_many_saturated_stations_may_be_passed_at_once() {
     let bytes: Vec<u32> = [1500, 40, 700].into_iter().cycle().take(50).collect();
     let scenario = Scenario::saturated_uplink(4, Rules::dot11b(true), &bytes, 110, 300_000);
     assert_quiet_steps_do_nothing(&scenario);
+}
+
+#[test]
+fn quiet_steps_may_be_passed_at_once_in_a_field_with_a_controller() {
+    random_fields_skip(controlled_field_scenarios());
+}
+
+#[test]
+fn quiet_steps_may_be_passed_at_once_in_a_field_with_obss_pd() {
+    random_fields_skip(reuse_scenarios());
+}
+
+#[test]
+fn quiet_steps_may_be_passed_at_once_in_a_field_with_subchannels() {
+    random_fields_skip(subchannel_scenarios());
 }

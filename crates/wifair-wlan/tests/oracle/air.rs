@@ -1,6 +1,6 @@
 //! The medium: carries frames from node to node, one step of the clock after the other, and keeps the counters.
 
-use super::cell::{Air, Cell, Run, on_air};
+use super::cell::{Air, Cell, EveryStep, Run, on_air};
 use super::flaw::Flaw;
 use super::frame::{Content, Frame, Heard, Kind, NodeId, Packet};
 use super::node::Node;
@@ -67,8 +67,12 @@ pub fn run(scenario: &Scenario) -> Run {
     super::cell::run(scenario, Medium::new(scenario))
 }
 
-/// Runs `scenario` to `until` and returns what happened from `from` on, both in steps; those in which everybody only counts
-/// are passed at once.
+/// The same, step by step.
+pub fn run_every_step(scenario: &Scenario) -> Run {
+    super::cell::run(scenario, EveryStep(Medium::new(scenario)))
+}
+
+/// Runs `scenario` to `until` and returns what happened from `from` on, both in steps.
 pub fn run_between(scenario: &Scenario, from: u64, until: u64) -> Record {
     let mut medium = Medium::new(scenario);
     medium.run_until(from);
@@ -108,6 +112,13 @@ impl Air for Medium {
         self.cell.nodes.iter_mut().for_each(Node::count_idle_time);
         self.cell.now += 1;
     }
+
+    fn advance(&mut self, until: u64) {
+        match self.quiet_steps(until) {
+            0 => self.step(),
+            steps => self.pass(steps),
+        }
+    }
 }
 
 impl Medium {
@@ -135,10 +146,7 @@ impl Medium {
 
     fn run_until(&mut self, until: u64) {
         while self.cell.now < until {
-            match self.quiet_steps(until) {
-                0 => self.step(),
-                steps => self.pass(steps),
-            }
+            self.advance(until);
         }
     }
 

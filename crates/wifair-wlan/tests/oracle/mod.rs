@@ -5,8 +5,8 @@
 //! air. Read first: `node` (the listener), then `air` (who hears what), then `scenario` (what is run) and `record` (what is
 //! compared).
 //!
-//! `air::run` takes every step. `air::run_between`, for long runs, passes those at once in which every listener only counts
-//! (`node::quiet`).
+//! Steps in which every listener only counts are passed at once (`node::quiet`). `oracle_self` holds runs that do so equal to
+//! runs that take every step.
 //!
 //! What the engine can do, and who is held against this model for it; docs/validation.md has the same table:
 //!

@@ -1,11 +1,12 @@
 //! The air of a field, and what each node makes of it.
 
+mod quiet;
 mod subchannels;
 
 use super::flaw::Flaw;
 use super::powers::{Keys, PREAMBLE_DB, Units, is_at_least, threshold_of, units};
 use super::{FieldScenario, label};
-use crate::oracle::cell::{self, Air, Cell, Run};
+use crate::oracle::cell::{self, Air, Cell, EveryStep, Run};
 use crate::oracle::frame::{Content, Frame, Heard, Kind, NodeId, Packet};
 use crate::oracle::mode::{Generation, Mode};
 use crate::oracle::node::Node;
@@ -116,7 +117,16 @@ pub struct Field {
 
 /// Runs `scenario`, see [`cell::run_all`].
 pub fn run(scenario: &FieldScenario) -> Vec<Run> {
-    let mut runs = cell::run_all(scenario.base.offered_until, Field::new(scenario));
+    run_on(scenario, Field::new(scenario))
+}
+
+/// The same, step by step.
+pub fn run_every_step(scenario: &FieldScenario) -> Vec<Run> {
+    run_on(scenario, EveryStep(Field::new(scenario)))
+}
+
+fn run_on(scenario: &FieldScenario, field: impl Air) -> Vec<Run> {
+    let mut runs = cell::run_all(scenario.base.offered_until, field);
     for run in &mut runs {
         [&mut run.half_way, &mut run.whole].into_iter().for_each(settle);
     }
@@ -158,12 +168,17 @@ impl Air for Field {
         self.cells.iter_mut().for_each(Cell::note_given_up);
         self.start_frames();
         (0..self.cells.len()).for_each(|bss| self.count_begun(bss));
-        (0..self.receivers.len()).for_each(|node| self.receive_step(node));
-        self.account();
-        self.count_idle_secondaries();
+        self.stay(1);
         for cell in &mut self.cells {
             cell.nodes.iter_mut().for_each(Node::count_idle_time);
             cell.now += 1;
+        }
+    }
+
+    fn advance(&mut self, until: u64) {
+        match self.quiet_steps(until) {
+            0 => self.step(),
+            steps => self.pass(steps),
         }
     }
 }
@@ -608,8 +623,16 @@ impl Field {
         }
     }
 
-    /// This step of a PPDU passes at a node that is locked to it.
-    fn receive_step(&mut self, node: NodeId) {
+    /// What is on the air stays as it is for `steps` steps.
+    fn stay(&mut self, steps: u32) {
+        (0..self.receivers.len()).for_each(|node| self.receive(node, steps));
+        self.account(steps.into());
+        self.count_idle_secondaries(steps);
+    }
+
+    /// The next `steps` steps of a PPDU pass at a node that is locked to it. A PHY header and a colour that end within them are
+    /// lost in the first, if at all.
+    fn receive(&mut self, node: NodeId, steps: u32) {
         let Some(number) = self.receivers[node].lock.as_ref().map(|lock| lock.number) else { return };
         let locked = self.on_air.iter().find(|on_air| on_air.number == number).expect("it is on the air");
         let disturbance = self.disturbance(node, locked);
@@ -620,7 +643,7 @@ impl Field {
         if let Some(lock) = &mut self.receivers[node].lock {
             lock.is_legible &= !is_illegible;
             if let Some((is_low, is_lost)) = of_mpdus {
-                lock.is_low.push(is_low);
+                lock.is_low.extend((0..steps).map(|_| is_low));
                 lock.is_intact &= !is_lost;
             }
         }
@@ -805,29 +828,29 @@ impl Field {
         }
     }
 
-    fn account(&mut self) {
+    fn account(&mut self, steps: u64) {
         self.live.retain(|&exchange| self.exchanges[exchange].is_on_air);
         for bss in 0..self.cells.len() {
             let is_of = |&exchange: &usize| self.exchanges[exchange].bss == bss;
             let live: Vec<usize> = self.live.iter().copied().filter(is_of).collect();
-            self.account_of(bss, &live);
+            self.account_of(bss, &live, steps);
         }
     }
 
     /// The same for one BSS, whose exchanges `live` are on the air.
-    fn account_of(&mut self, bss: usize, live: &[usize]) {
+    fn account_of(&mut self, bss: usize, live: &[usize], steps: u64) {
         let alone_again = self.has(Flaw::AloneAgain);
         let meets_others = self.has(Flaw::OverlapsWithOthers) && self.live.len() > live.len();
         let airtime = &mut self.cells[bss].record.airtime;
         match *live {
-            [] => airtime.idle += 1,
+            [] => airtime.idle += steps,
             [one] if !meets_others && (!self.exchanges[one].overlaps || alone_again) => {
                 let Exchange { sender, receiver, .. } = self.exchanges[one];
                 let of_station = if receiver == 0 { &mut airtime.up } else { &mut airtime.down };
-                of_station[sender.max(receiver) - 1] += 1;
+                of_station[sender.max(receiver) - 1] += steps;
             }
             _ => {
-                airtime.collisions += 1;
+                airtime.collisions += steps;
                 let overlap = live.len() > 1 || meets_others;
                 live.iter().for_each(|&exchange| self.exchanges[exchange].overlaps |= overlap);
             }

@@ -63,13 +63,13 @@ impl Field {
         is_loud || (!self.has(Flaw::SecondaryEnergyAlone) && self.on_air.iter().any(is_detected))
     }
 
-    /// This step has passed in the secondary channels of all nodes.
-    pub(super) fn count_idle_secondaries(&mut self) {
+    /// So many steps have passed in the secondary channels of all nodes.
+    pub(super) fn count_idle_secondaries(&mut self, steps: u32) {
         for node in 0..self.receivers.len() {
             for i in 0..self.receivers[node].secondaries.len() {
                 let is_busy = self.is_busy_in(node, &self.receivers[node].secondaries[i].0);
                 let (_, idle) = &mut self.receivers[node].secondaries[i];
-                *idle = if is_busy { 0 } else { idle.saturating_add(1) };
+                *idle = if is_busy { 0 } else { idle.saturating_add(steps) };
             }
         }
     }
