@@ -138,6 +138,70 @@ def test_parts_of_a_plan_have_its_subchannels() -> None:
     assert one.equals(two)
 
 
+def test_hardware_lies_below_the_scheme_among_neighbours() -> None:
+    """A firmware takes packets from the access point's buffer until its airtime is 12 ms, `ath9k` two A-MPDUs, `ideal` none."""
+    flows = [
+        {
+            "name": f"to-{station}",
+            "station": station,
+            "direction": "down",
+            "application": {"name": "udp", "rate_mbps": 200.0},
+        }
+        for station in "bac"
+    ]
+    lengths = {}
+    for name in ("ideal", "ath9k", "firmware"):
+        ap = {"scheme": "mac80211", "hardware": name}
+        results = scenario(**{**AX, "ap": ap, "flows": flows, "run": {"warmup_s": 0.5, "duration_s": 2}}).run(seeds=1)
+        own = results.of_bss("left")
+        lengths[name] = own.queues.filter((pl.col("node") == "ap") & (pl.col("class") == "all"))[
+            "sojourn_mean_ms"
+        ].item()
+        assert own.bsss["goodput_down_mbps"].item() > 1
+    assert len(set(lengths.values())) == 3
+    assert lengths["firmware"] < lengths["ideal"]
+
+
+def test_rate_adaptation_follows_interference_among_neighbours() -> None:
+    """Two uploads that do not sense each other: to ARF what is lost in overlaps looks like a bad link. `minstrel-ht` compares modes."""
+    hidden: Table = {
+        "run": {"warmup_s": 0.5, "duration_s": 2},
+        "phy": {"name": "802.11a"},
+        "field": {"hidden": [["a", "b"]]},
+        "station": {"rate_mbps": 24.0},
+        "stations": [{"name": "a"}, {"name": "b"}],
+        "flows": [
+            {"station": name, "direction": "up", "application": {"name": "udp", "rate_mbps": 20.0}} for name in "ab"
+        ],
+    }
+    rates = {}
+    for name in ("fixed", "arf", "minstrel-ht"):
+        stations = Scenario(**hidden, mac={"rate_adaptation": {"name": name}}).run(seeds=1).stations
+        own = stations.filter((pl.col("station") == "a") & (pl.col("direction") == "up"))
+        rates[name] = own["link_rate_mbps"].item()
+    assert rates["arf"] < 10 < rates["fixed"] == 24 < rates["minstrel-ht"]
+    with pytest.raises(ScenarioError, match=r"mac\.rate_adaptation: .*ideal.* with the table field"):
+        scenario(mac={"rate_adaptation": {"name": "ideal"}}).run(seeds=1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (
+            {"ap": {"hardware": "ath9k"}},
+            r"ap\.hardware: this key is not allowed; allowed here: no ath9k in a field with subchannels",
+        ),
+        (
+            {"mac": {"rate_adaptation": {"name": "minstrel-ht"}}},
+            r"mac\.rate_adaptation: .*fixed in a field with subchannels",
+        ),
+    ],
+)
+def test_what_needs_its_width_before_access_is_refused_with_subchannels(changes: Table, told: str) -> None:
+    with pytest.raises(ScenarioError, match=told):
+        wide_and_narrow(**changes).run(seeds=1)
+
+
 def test_a_bss_has_a_channel() -> None:
     plan = scenario(bss=ON_CHANNELS).plan()
     assert [plan["bss_channel"], *(neighbour["channel"] for neighbour in plan["neighbours"])] == [36, 40, 36]

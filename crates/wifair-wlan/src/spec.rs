@@ -406,7 +406,7 @@ impl BssSpec {
     ) -> Result<Option<(aggregation::AggregationRules, Vec<Hardware>)>, SpecError> {
         let refused = |key: &str, allowed: &str| Err(SpecError::new(key, "this key", allowed));
         if !self.aggregates() {
-            if let Some(key) = self.hardware_keys().next() {
+            if let Some(key) = self.hardware_keys(|hardware| *hardware != HardwareSpec::default()).next() {
                 return refused(
                     &key,
                     "ideal where no link aggregates (it needs mac.edca and 802.11n or later): the MAC then takes one packet at a time",
@@ -440,12 +440,14 @@ impl BssSpec {
         Ok(Some((rules, hardware)))
     }
 
-    /// The keys of nodes with hardware that is not ideal.
-    pub(crate) fn hardware_keys(&self) -> impl Iterator<Item = String> {
-        let is_set = |hardware: &HardwareSpec| *hardware != HardwareSpec::default();
-        let of_ap = is_set(&self.ap.hardware).then(|| "ap.hardware".to_owned());
+    /// The keys of nodes with hardware of a kind.
+    pub(crate) fn hardware_keys(
+        &self,
+        is_such: impl Fn(&HardwareSpec) -> bool,
+    ) -> impl Iterator<Item = String> {
+        let of_ap = is_such(&self.ap.hardware).then(|| "ap.hardware".to_owned());
         let stations = self.stations.iter().enumerate();
-        let of_stations = stations.filter(move |(_, station)| is_set(&station.hardware));
+        let of_stations = stations.filter(move |(_, station)| is_such(&station.hardware));
         of_ap.into_iter().chain(of_stations.map(|(index, _)| format!("stations[{index}].hardware")))
     }
 

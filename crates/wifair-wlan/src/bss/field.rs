@@ -4,7 +4,7 @@ use wifair_core::{Rng, SpecError, StationId};
 
 use super::Bss;
 use super::exchanges::Exchanges;
-use crate::aggregation::{Fill, MpduDelivery};
+use crate::aggregation::{Fill, HardwareSpec, MpduDelivery};
 use crate::check;
 use crate::contention::Access;
 use crate::field::medium::FieldMedium;
@@ -15,7 +15,7 @@ use crate::field::{
 use crate::neighbours::{NeighbourSpec, ObssSpec, neighbour_path};
 use crate::node::LinkId;
 use crate::phy::timing::BssTiming;
-use crate::phy::{Format, Mode, PhySpec};
+use crate::phy::{Format, Mode, PhySpec, RateIndex};
 use crate::rate::RateSpec;
 use crate::spec::{AP_LABEL, ApSpec, BssSpec, StationChange, StationSpec};
 
@@ -87,6 +87,12 @@ fn widths_mhz(obss: &ObssSpec, bss: &Bss, number: usize) -> Vec<u16> {
 fn check_subchannels(obss: &ObssSpec, has_subchannels: bool) -> Result<(), SpecError> {
     let spec = &obss.bss;
     let Some(field) = &spec.field else { return Ok(()) };
+    if has_subchannels {
+        refuse_adaptation(&spec.mac.rate_adaptation)?;
+        for number in 0..=obss.neighbours.len() {
+            refuse_formed_ahead(&obss.spec(number), number)?;
+        }
+    }
     let tries = spec.mac.aggregation.as_ref().and_then(|aggregation| aggregation.tries).unwrap_or(1);
     if has_subchannels && tries > 1 {
         let allowed =
@@ -102,6 +108,34 @@ fn check_subchannels(obss: &ObssSpec, has_subchannels: bool) -> Result<(), SpecE
             key,
             "no such key unless channels of two BSSs overlap in part: no secondary channel is ever busy by itself",
         ),
+        None => Ok(()),
+    }
+}
+
+/// Checks that modes change with the width of an exchange alone.
+fn refuse_adaptation(adaptation: &RateSpec) -> Result<(), SpecError> {
+    match adaptation {
+        RateSpec::Fixed(_) => Ok(()),
+        _ => {
+            let allowed = "fixed in a field with subchannels, where modes follow the width of an exchange";
+            Err(SpecError::new("mac.rate_adaptation", adaptation.name(), allowed))
+        }
+    }
+}
+
+/// Checks that no node of a BSS with that number forms PPDUs ahead of access.
+///
+/// # Errors
+/// Names the key of the first.
+fn refuse_formed_ahead(spec: &BssSpec, number: usize) -> Result<(), SpecError> {
+    match spec.hardware_keys(|hardware| matches!(hardware, HardwareSpec::Ath9k(_))).next() {
+        Some(key) => {
+            let prefix = number.checked_sub(1).map(neighbour_path).unwrap_or_default();
+            refused(
+                &format!("{prefix}{key}"),
+                "no ath9k in a field with subchannels: it forms PPDUs ahead, and their width is known at access",
+            )
+        }
         None => Ok(()),
     }
 }
@@ -213,7 +247,7 @@ fn floor_of(floor: i32, path: &str) -> Result<i32, SpecError> {
 }
 
 /// Checks that each of the stations of a BSS, which has the field, and its access point `ap` receive each other at the
-/// station's rates, with nobody else on the air. Keys have this prefix.
+/// station's rates, or with a rate adaptation at the slowest, with nobody else on the air. Keys have this prefix.
 ///
 /// # Errors
 /// Names the first station that is out of reach.
@@ -226,7 +260,11 @@ pub(crate) fn check_reach(
     for (index, station) in stations.iter().enumerate() {
         for down in [false, true] {
             let link = LinkId::of(down, StationId(index as u16));
-            let mode = bss.exchanges.links[link.index()].on_air.mode;
+            let row = &bss.exchanges.links[link.index()];
+            let mode = match row.adapts {
+                true => bss.exchanges.modes.of(link.station()).on_air(RateIndex(0)).mode,
+                false => row.on_air.mode,
+            };
             if !is_in_reach(bss, link, &mode) {
                 let (from, to) = if down { (ap, &*station.label) } else { (&*station.label, ap) };
                 let value = format!(
@@ -351,13 +389,9 @@ fn refuse_unmodelled(spec: &BssSpec) -> Result<(), SpecError> {
     if let Some((key, _, allowed)) = keys.into_iter().find(|(_, is_given, _)| *is_given) {
         return refused(key, allowed);
     }
-    if let Some(key) = spec.hardware_keys().next() {
-        let allowed =
-            "ideal with the table field: nothing is modelled there between a node's queues and the air";
-        return refused(&key, allowed);
-    }
-    if mac.rate_adaptation != RateSpec::default() {
-        let allowed = "fixed with the table field: rate adaptation is not modelled there";
+    if matches!(mac.rate_adaptation, RateSpec::Ideal(_)) {
+        let allowed = "fixed, arf, aarf or minstrel-ht with the table field: what another mode would lose there depends on what others \
+                       send meanwhile";
         return Err(SpecError::new("mac.rate_adaptation", mac.rate_adaptation.name(), allowed));
     }
     for (index, station) in spec.stations.iter().enumerate() {

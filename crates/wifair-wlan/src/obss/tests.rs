@@ -7,8 +7,8 @@ use wifair_queue::{Direction, Journal};
 use super::Obss;
 use crate::bss::Bss;
 use crate::field::tests::{
-    PacketAt, Trajectory, arrivals, arrive, by_tx_queue, cases, modern_plan, occupation, plan, reception,
-    spec, trajectory,
+    PacketAt, Trajectory, arrivals, arrive, by_tx_queue, cases, modern_plan, occupation, plan,
+    plan_with_hardware, reception, spec, trajectory,
 };
 use crate::field::{EifsAfter, FieldSpec, PairGain};
 use crate::neighbours::{NeighbourSpec, ObssSpec};
@@ -55,7 +55,7 @@ fn trajectories(spec: &ObssSpec, seed: u64, arrivals: &[Vec<PacketAt>]) -> Vec<T
 /// Two or three BSSs with one to three stations each, of which everybody hears everybody equally well, and what arrives at
 /// each.
 fn neighbours() -> impl Strategy<Value = (ObssSpec, Vec<Vec<PacketAt>>)> {
-    let spec = prop_oneof![plan(), modern_plan()];
+    let spec = prop_oneof![plan(), modern_plan(), plan_with_hardware()];
     (spec, prop::collection::vec(1_usize..=3, 2..=3)).prop_flat_map(|((mut bss, _), sizes)| {
         let kinds = bss.stations.clone();
         let station = |(index, kind): (usize, &StationSpec)| StationSpec {

@@ -35,21 +35,22 @@ impl Exchanges {
     }
 
     /// Lets a channel access function take packets ahead of access; if it was free, it contends now. Where it does not take any
-    /// ahead, or in a field, lets a free one take a packet and contend.
+    /// ahead, lets a free one take a packet and contend.
     #[inline(never)]
     pub(super) fn serve_generally(&mut self, sender: EdcafId, now: Time) {
-        if let Some(mut field) = InField::of(self) {
-            return field.serve(sender, now);
-        }
         let was_free = self.nodes.edcaf(sender).is_free();
         let is_served = match self.nodes.prefetches(sender) {
             true => self.prefetch(sender, Occasion::Arrival, now),
             false => self.nodes.select_next(sender, &self.phy, now),
         };
-        if is_served && was_free {
-            self.medium.arrive(sender, now);
-            self.meter_wait(sender, now);
+        if !is_served || !was_free {
+            return;
         }
+        if let Some(mut field) = InField::of(self) {
+            return field.arrive(sender, now);
+        }
+        self.medium.arrive(sender, now);
+        self.meter_wait(sender, now);
     }
 
     /// Handles an internal collision: a higher category of the node, or a beacon, transmits when the frame of `sender` would

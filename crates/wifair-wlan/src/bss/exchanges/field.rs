@@ -31,13 +31,11 @@ impl<'a> InField<'a> {
         self.0.field.as_deref_mut().expect("the BSS is in a field")
     }
 
-    /// Lets a free channel access function take a packet and contend for it.
-    pub(super) fn serve(&mut self, sender: EdcafId, now: Time) {
-        if self.0.nodes.select_next(sender, &self.0.phy, now) {
-            self.share().arrive(sender, now);
-            self.meter_wait(sender, now);
-            self.follow(now);
-        }
+    /// Lets a channel access function that has been free contend for what it has in service.
+    pub(super) fn arrive(&mut self, sender: EdcafId, now: Time) {
+        self.share().arrive(sender, now);
+        self.meter_wait(sender, now);
+        self.follow(now);
     }
 
     /// Returns whether the next of what has happened is that a sender comes to know the outcome of its exchange, and makes that
@@ -74,8 +72,7 @@ impl<'a> InField<'a> {
             let symbols = |(before, end)| (on_air.start_of_byte(before), on_air.end_of_bytes(end));
             mpdus = match nodes.agreement(link, edcaf.role().ac) {
                 Some(agreement) if ppdu.mpdus > 1 => {
-                    let spacing = on_air.bytes_in(nodes.aggregation_rules().spacing);
-                    agreement.originator.mpdu_spans(spacing).map(symbols).collect()
+                    agreement.originator.mpdu_spans(ppdu.spacing_bytes).map(symbols).collect()
                 }
                 _ => vec![symbols((0, ppdu.psdu_bytes))],
             };
@@ -185,6 +182,7 @@ impl<'a> InField<'a> {
     fn acknowledge(&mut self, exchange: &FieldExchange, now: Time) {
         let OngoingExchange { sender, link, .. } = self.regard(exchange);
         self.close_cost(exchange);
+        self.count_sent(exchange);
         self.share().set_window(sender, true);
         let next = self.0.complete(sender, link, now);
         let width_mhz = self.share().has_subchannels().then_some(exchange.ppdu.mode.width_mhz);
@@ -211,14 +209,24 @@ impl<'a> InField<'a> {
     fn fail(&mut self, exchange: &FieldExchange, now: Time) {
         let OngoingExchange { sender, link, .. } = self.regard(exchange);
         self.close_cost(exchange);
+        self.count_sent(exchange);
         let failure = self.0.nodes.fail(sender, exchange.has_cts(), exchange.ended, now, &self.0.mac);
         if failure.is_reported {
             self.0.nodes.edcaf_mut(sender).close_attempt();
         }
         self.share().set_window(sender, failure.resets_window);
+        let sent = if exchange.data_ends.is_some() { exchange.ppdu.mpdus } else { 0 };
+        self.0.adapt(sender, link, sent, 0, now);
         if !failure.is_lost {
             self.0.links[link.index()].usage.retries += 1;
             self.go_on(sender, true, now);
+        }
+    }
+
+    /// Counts a try of the PPDU, unless its RTS was all that was sent.
+    fn count_sent(&mut self, exchange: &FieldExchange) {
+        if exchange.data_ends.is_some() && self.0.nodes.serves_queue(exchange.sender) {
+            self.0.nodes.transmitter(exchange.sender).tries().count_sent();
         }
     }
 
