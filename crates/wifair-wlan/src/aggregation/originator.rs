@@ -35,7 +35,8 @@ pub(crate) struct Mpdu {
     taken: bool,
     /// Whether it continues the A-MSDU of the packet before it.
     continues_amsdu: bool,
-    /// When it entered the link queue; [`NOTED`] once an exchange has begun with it, if a narrow CTS has kept it from being sent.
+    /// When it entered the link queue; [`NOTED`] if an exchange has begun with it, and a narrow CTS has kept it from being
+    /// sent.
     taken_at: Time,
     /// Its account of shares, if it was in a PPDU whose times were divided among its MPDUs, as after each failure.
     account: u32,
