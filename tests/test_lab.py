@@ -23,6 +23,7 @@ import pytest
 from conftest import Cli
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
+from wifair.errors import ScenarioError
 from wifair.lab import controls
 from wifair.lab.lessons import lessons
 from wifair.lab.server import LONGEST_MESSAGE, is_loopback, read, restart_of
@@ -386,7 +387,7 @@ def test_a_restart_sets_what_cannot_change_during_a_run(lab: Lab) -> None:
     with lab.hello() as socket:
         scene = load(1, lesson=name, set={**channel, "mac.rts_threshold_bytes": 500})
         assert scene["values"]["fixed"]["mac.rts_threshold_bytes"] == 500
-        assert [bss["channel"] for bss in scene["scene"]["bsss"]] == [40, 36, 36]
+        assert [(bss["channel"], bss["width_mhz"]) for bss in scene["scene"]["bsss"]] == [(40, 20), (36, 20), (36, 20)]
         for _ in range(20):
             ask(socket, 3, type="step")
         assert saved()["bss"][0]["channel"] == 40
@@ -404,6 +405,32 @@ def test_a_restart_sets_what_cannot_change_during_a_run(lab: Lab) -> None:
         ):
             assert problem in load(6, lesson=name, **wrong)["message"]
         assert "no caption of this lesson restarts it" in load(7, lesson="802.11ax", caption=1)["message"]
+
+
+def test_a_restart_sets_channel_and_width_of_a_bss() -> None:
+    bsss = [{"name": "mine", "channel": 42}, {"name": "left", "channel": 42, "wire": {}}]
+    stations = [{"name": "a"}, {"name": "b", "bss": "left"}]
+    flows = [{"name": f"to-{name}", "station": name, "direction": "down"} for name in ("a", "b")]
+    scenario = Scenario(
+        phy={"name": "802.11ax", "width_mhz": 80},
+        field={},
+        bss=bsss,
+        stations=stations,
+        flows=flows,
+        station={"mcs": 3},
+    )
+    wanted = {"bss[left].channel": 38, "bss[left].width_mhz": 40}
+    restarted = scenario.override(controls.fixed(wanted, scenario)).plan()
+    assert [(bss["channel"], bss["width_mhz"]) for bss in controls.bsss(restarted)] == [(42, 80), (38, 40)]
+    assert controls.fixed_values(restarted) == {
+        "mac.rts_threshold_bytes": None,
+        "bss[mine].channel": 42,
+        "bss[left].channel": 38,
+        "bss[mine].width_mhz": 80,
+        "bss[left].width_mhz": 40,
+    }
+    with pytest.raises(ScenarioError, match="38"):
+        scenario.override(controls.fixed({"bss[left].width_mhz": 40}, scenario))
 
 
 def test_the_buffer_of_another_bss_is_shown_to_all(lab: Lab) -> None:

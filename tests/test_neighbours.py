@@ -120,6 +120,24 @@ def test_a_wide_bss_defers_to_its_secondary_channels() -> None:
     assert dynamic["goodput_down_mbps"][0] == pytest.approx(2 * dynamic["goodput_down_mbps"][1], rel=0.02)
 
 
+def test_dynamic_width_answers_an_rts_in_the_part_that_is_idle() -> None:
+    """The access point `mine` does not receive `left` on its secondary channel; its station does."""
+    field = {
+        "hidden": [[one, other] for one in ("mine", "b", "left", "a") for other in ("right", "c")]
+        + [["mine", "left"], ["mine", "a"], ["b", "a"]],
+        "gains": gains("b", "left"),
+    }
+    found = {}
+    for width in ("static", "dynamic"):
+        plan = wide_and_narrow(30.0, field=field, mac={"width": width, "rts_threshold_bytes": 0})
+        found[width] = plan.run(seeds=1).bsss.row(0, named=True)
+    assert found["static"]["narrow_cts"] == 0
+    assert found["static"]["unanswered_rts"] > 100
+    assert found["dynamic"]["narrow_cts"] > 100
+    assert found["dynamic"]["unanswered_rts"] < 0.1 * found["static"]["unanswered_rts"]
+    assert found["dynamic"]["goodput_down_mbps"] > 2 * found["static"]["goodput_down_mbps"]
+
+
 def test_pairs_of_stations_are_those_of_channels_that_overlap() -> None:
     results = wide_and_narrow().override({"run.duration_s": 1}).run(seeds=1)
     [told, *_] = explain.of_hidden_stations(results)

@@ -125,34 +125,101 @@ def test_a_scan_of_iw_becomes_bsss_with_their_channels_and_gains(tmp_path: Path)
     made = neighbourhood(found, "street")
     settings = tomllib.loads(text(made))
     assert settings == made.settings()
-    assert [table["name"] for table in settings["bss"]] == ["mine", "bss-1", "bss-2"]
-    assert [table["channel"] for table in settings["bss"]] == [42, 42, 155]
+    keys = [tuple(table.get(key) for key in ("name", "channel", "width_mhz", "primary")) for table in settings["bss"]]
+    assert keys == [
+        ("mine", 42, None, 36),
+        ("bss-1", 42, None, 40),
+        ("bss-2", 44, 20, None),
+        ("bss-3", 155, None, 149),
+        ("bss-4", 50, 160, 52),
+    ]
     gains = {tuple(entry["between"]): entry["gain_db"] for entry in settings["field"]["gains"]}
-    assert gains == {("ap", "laptop"): -63, ("bss-1", "laptop"): -81, ("bss-2", "laptop"): -90.5}
+    signals = {"ap": -63, "bss-1": -81, "bss-2": -86, "bss-3": -90.5, "bss-4": -100}
+    assert gains == {(name, "laptop"): gain_db for name, gain_db in signals.items()}
     assert made.remarks == ()
     assert [(each.channel, each.dbm, each.is_missed) for each in made.left_out] == [
         ("channel 6 (20 MHz at 2.4 GHz)", -50, False),
-        ("channel 44 (20 MHz at 5 GHz)", -66, True),
-        ("channel 50 (160 MHz at 5 GHz)", -80, True),
         ("channel 42 (80 MHz at 5 GHz)", -104, False),
     ]
-    assert [each.why for each in made.left_out][1] == (
-        "overlaps your channel 42 (80 MHz at 5 GHz) in part, which the import does not take"
+    assert "out of reach" in made.left_out[1].why
+    plan = made.scenario().plan()
+    assert plan["bss_channel"] == 42
+    assert [(each["channel"], each.get("width_mhz"), each.get("primary")) for each in plan["neighbours"]] == [
+        (42, None, 40),
+        (44, 20, None),
+        (155, None, 149),
+        (50, 160, 52),
+    ]
+
+
+def test_a_channel_that_overlaps_by_a_part_of_20_mhz_is_left_out(tmp_path: Path) -> None:
+    scan = (
+        bss(1, "2437", "-43.00", ht(6, "no secondary"), own=True)
+        + bss(2, "2422", "-66.00", ht(3, "no secondary"))
+        + bss(3, "2457", "-70.00", ht(10, "below"))
+        + bss(4, "2412", "-80.00", ht(1, "no secondary"))
     )
-    assert "out of reach" in made.left_out[3].why
+    made = neighbourhood(heard_in([f"laptop={written(tmp_path, 'scan.txt', scan)}"]), "street")
+    assert [(table["channel"], table.get("width_mhz")) for table in made.settings()["bss"]] == [
+        (6, None),
+        (8, 40),
+        (1, None),
+    ]
+    assert [(each.why, each.is_missed) for each in made.left_out] == [
+        ("overlaps your channel 6 (20 MHz at 2.4 GHz) by a part of 20 MHz, which the medium does not have", True)
+    ]
     written_out = text(made)
     assert (
-        "\n# Not in this scenario: 2 BSSs whose channel overlaps in part, the strongest with -66 dBm. In reality"
+        "\n# Not in this scenario: 1 BSS whose channel overlaps by a part of 20 MHz, the strongest with -66 dBm. In reality"
         in written_out
     )
     listed = written_out.partition("# Heard, and not in this scenario:\n")[2].splitlines()
-    assert [line.split()[2] for line in listed[1:]] == [
-        each.bss.split()[1] for each in (made.left_out[i] for i in (1, 2, 0, 3))
-    ]
     assert "the air here is freer than in reality" in listed[1]
-    plan = made.scenario().plan()
-    assert plan["bss_channel"] == 42
-    assert len(plan["neighbours"]) == 2
+    assert made.scenario().plan()["bss"]["phy"]["name"] == "802.11n"
+
+
+def he(primary: int, width: str, first: int, second: int = 0) -> str:
+    return (
+        "\tHE Operation:\n\t\tHE Operation Parameters: (0x023ff4)\n\t\t\t6 GHz Operation Information Present\n\t\tBSS Color: 12\n"
+        f"\t\t6 GHz Operation Information: 0x2502270006\n\t\t\tPrimary Channel: {primary}\n\t\t\tChannel Width: {width}\n"
+        f"\t\t\tRegulatory Info: 0\n\t\t\tCenter Frequency Segment 0: {first}\n\t\t\tCenter Frequency Segment 1: {second}\n\t\t\tMinimum Rate: 6"
+    )
+
+
+def eht(width: str, first: int, second: int = 0) -> str:
+    return (
+        "\tEHT Operation:\n\t\tEHT Operation Parameters: (0x01)\n\t\tEHT Operation Info: 0x042f3f\n"
+        f"\t\t\tChannel Width: {width}\n\t\t\tCenter Frequency Segment 0: {first}\n\t\t\tCenter Frequency Segment 1: {second}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("mhz", "elements", "channel"),
+    [
+        ("6135", [he(37, "80 MHz", 39)], "channel 39 (80 MHz at 6 GHz)"),
+        ("6135", [he(37, "80+80 or 160 MHz", 39, 47)], "channel 47 (160 MHz at 6 GHz)"),
+        ("6135", [he(37, "80+80 or 160 MHz", 39, 71)], "channel 39 (80 MHz at 6 GHz)"),
+        ("6135", [he(37, "80+80 or 160 MHz", 39, 47), eht("320 MHz", 47, 63)], "channel 63 (320 MHz at 6 GHz)"),
+        ("6135", [he(37, "40 MHz", 35), eht("20 MHz", 37)], "channel 37 (20 MHz at 6 GHz)"),
+        ("5180", [ht(36, "above"), vht("0 (20 or 40 MHz)", 0), eht("80 MHz", 42)], "channel 42 (80 MHz at 5 GHz)"),
+        ("5180", [ht(36, "above"), vht(WIDE, 42), he(1, "20 MHz", 1)], "channel 42 (80 MHz at 5 GHz)"),
+    ],
+)
+def test_the_newest_operation_element_says_the_width(
+    tmp_path: Path, mhz: str, elements: list[str], channel: str
+) -> None:
+    (heard,) = heard_in([written(tmp_path, "scan.txt", bss(1, mhz, "-43.00", *elements))]).values()
+    assert str(heard.channel) == channel
+    assert heard.primary == (37 if mhz == "6135" else 36)
+
+
+def test_320_mhz_become_a_scenario_of_802_11be(tmp_path: Path) -> None:
+    scan = bss(1, "6135", "-43.00", he(37, "80 MHz", 39), own=True) + bss(
+        2, "6055", "-60.00", he(21, "80+80 or 160 MHz", 23, 15), eht("320 MHz", 15, 31)
+    )
+    made = neighbourhood(heard_in([f"laptop={written(tmp_path, 'scan.txt', scan)}"]), "street")
+    assert made.settings()["phy"] == {"name": "802.11be", "band_ghz": 6.0, "width_mhz": 80}
+    assert [(each["channel"], each["width_mhz"]) for each in made.scenario().plan()["neighbours"]] == [(31, 320)]
 
 
 def test_a_scan_without_a_neighbour_that_is_heard_becomes_the_own_bss(tmp_path: Path) -> None:
@@ -212,6 +279,8 @@ def test_the_own_channel_can_be_told(tmp_path: Path) -> None:
         (bss(1, "5180", "43/100"), "signal"),
         ("BSS nothing\n" + bss(1, "5180", "-43.00"), "address"),
         (bss(1, "5180", "-43.00").replace("\tsignal", "\tsignals"), "`freq` and `signal`"),
+        (bss(1, "6135", "-43.00", eht("30 MHz", 39)), "20, 40, 80, 160 or 320"),
+        (bss(1, "6135", "-43.00", eht("320 MHz", 47, 95)), "31, 63, 95"),
         (KISMET.replace(";44;", ";20;"), "36 to 177"),
         (CSV.replace(",149,", ",14,"), "36 to 177"),
         (CSV.replace("36,80", "36,30"), "20, 40, 80"),
@@ -276,4 +345,4 @@ def test_the_command_writes_a_scenario_that_runs(tmp_path: Path, cli: Cli) -> No
     result = cli("field", "import", f"laptop={file}", "--out", str(out))
     assert result.returncode == 0, result.stderr
     results = Scenario.from_toml(out).override({"run.warmup_s": 0.5, "run.duration_s": 1}).run(seeds=1)
-    assert results.bsss["bss"].to_list() == ["mine", "bss-1", "bss-2"]
+    assert results.bsss["bss"].to_list() == ["mine", "bss-1", "bss-2", "bss-3", "bss-4"]

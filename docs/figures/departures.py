@@ -76,7 +76,25 @@ SWITCHES: dict[str, Settings] = {
     "shadowing of 5 dB between BSSs": {"field.shadowing_db": 5.0},
     "energy detection at −82 dBm": {"field.energy_detection_dbm": -82.0},
     "EIFS after energy whose preamble was missed": {"field.eifs_after": "energy"},
+    "powers by channel of 20 MHz": {"field.subchannels": True},
+    "powers by channel of 20 MHz, dynamic width": {"field.subchannels": True, "mac.width": "dynamic"},
+    "powers by channel of 20 MHz, secondary channels busy from −62 dBm": {
+        "field.subchannels": True,
+        "field.secondary_detection_dbm": -62.0,
+    },
     "1 % of the MAC ACKs lost": {"station.frame_error_rate": {"ack_up": 0.01, "ack_down": 0.01}},
+}
+# The last cell: neighbours receive each other with −70 dBm.
+WIDTHS: Settings = {
+    "bss[mine].channel": 42,
+    "bss[left].channel": 38,
+    "bss[left].width_mhz": 40,
+    "bss[left].ap.position_m": [-18.0, 0.0],
+    "stations[left-laptop].position_m": [-18.0, 3.0],
+    "bss[right].channel": 46,
+    "bss[right].width_mhz": 40,
+    "bss[right].ap.position_m": [18.0, 0.0],
+    "stations[right-laptop].position_m": [18.0, 3.0],
 }
 
 
@@ -97,14 +115,14 @@ def cells() -> dict[str, Scenario]:
             for way in ("up", "down")
         ],
     }
+    in_a_row = load("neighbours").override({"field.gains": [], "run.duration_s": 20.0})
     return {
         "Ten uploads and ten downloads at 11 Mbps, tail drop, 100 packets": symmetric,
         "The same under adaptive pushout": symmetric.override({"ap.scheme": {"name": "adaptive-pushout"}}),
         "One download among ten uploads, 54 Mbps, 200 ms, ALT": far.override({"ap.limit_controller": {"name": "alt"}}),
         "Three stations at 11 and 2 Mbps and at the edge of 11, each up and down, tail drop": Scenario(**mixed),
-        "Three flats in a row, which all receive each other, 80 MHz, MCS 7": load("neighbours").override(
-            {"field.gains": [], "run.duration_s": 20.0}
-        ),
+        "Three flats in a row, which all receive each other, 80 MHz, MCS 7": in_a_row,
+        "The same 18 m apart, the outer flats with 40 MHz each in the halves of the channel": in_a_row.override(WIDTHS),
     }
 
 

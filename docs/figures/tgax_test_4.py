@@ -28,6 +28,7 @@ TRIED: dict[str, dict[str, Any]] = {
     "no EIFS": {"mac.eifs": False},
     "DCF's countdown": {"mac.edca.countdown": "dcf"},
     "energy detection at −82 dBm": {"field.energy_detection_dbm": -82.0},
+    "dynamic width": {"mac.width": "dynamic"},
 }
 MARKS_OF_TRIED = Marks("switches with RTS", "docs/figures/tgax_test_4.py")
 PHYS = ("802.11ac", "802.11n")

@@ -197,6 +197,11 @@ impl Edcaf {
         &self.mode
     }
 
+    /// Gives the transmission just counted another mode.
+    pub(crate) fn set_mode(&mut self, mode: &Mode) {
+        self.mode = *mode;
+    }
+
     /// The packet in service, while the node transmits or waits for the outcome.
     pub(crate) fn departure(&self) -> &DequeuedPacket {
         self.departure.as_ref().expect("a packet is in service until it is acknowledged or given up")

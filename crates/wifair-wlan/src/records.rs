@@ -27,7 +27,7 @@ counters! {
         pub internal_collisions: u64,
         /// Of the transmissions, those of links with a Block Ack agreement that carry MPDUs.
         pub ppdus: u64,
-        /// MPDUs in these.
+        /// MPDUs in these, as they were formed.
         pub mpdus: u64,
         /// Of the transmissions, Block Ack Requests.
         pub block_ack_requests: u64,
@@ -98,8 +98,11 @@ counters! {
         pub lost_hidden: u64,
         /// Of both, frames that only frames of other BSSs disturbed.
         pub lost_to_others: u64,
-        /// RTS that their addressee decoded and did not answer, since its NAV was set.
+        /// RTS that their addressee decoded and did not answer, since its NAV was set or, with static width, a secondary
+        /// channel was busy.
         pub unanswered: u64,
+        /// CTS that were narrower than the RTS that they answered, since a secondary channel was busy.
+        pub narrow_cts: u64,
         /// Accesses that its nodes won in a spatial reuse opportunity: while PPDUs of other BSSs were on the air that they
         /// ignored.
         pub spatial_reuses: u64,

@@ -175,7 +175,7 @@ def import_(
 ) -> None:
     """Make a scenario of the own BSS and those that a scan shows.
 
-    Each value has a comment: read or assumed. BSSs that are out of reach or overlap a channel in part are listed and left out.
+    Each value has a comment: read or assumed. BSSs that are out of reach or overlap a channel by a part of 20 MHz are listed and left out.
     """
     from wifair.cli.document import report
     from wifair.observed import Names

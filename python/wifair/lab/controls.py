@@ -8,7 +8,7 @@ from typing import Any
 from wifair.errors import InputError, ScenarioError
 from wifair.keys import unknown
 from wifair.live import Session
-from wifair.planned import AP, bsss_of, channels_of, stations_of
+from wifair.planned import AP, bsss_of, channels_of, stations_of, widths_of
 from wifair.scenario.components import Node, components, resolved, transport, words
 from wifair.scenario.scenario import Scenario
 from wifair.scheme.python import PythonScheme
@@ -19,7 +19,7 @@ Table = dict[str, Any]
 # the engine's.
 RESERVE = 32
 # What cannot change during a run, and by a restart.
-RTS, CHANNEL = "mac.rts_threshold_bytes", "bss[{}].channel"
+RTS, CHANNEL, WIDTH = "mac.rts_threshold_bytes", "bss[{}].channel", "bss[{}].width_mhz"
 BOUNDS = {
     ("ap", "limit_packets"): (1, 10_000),
     ("wire", "one_way_delay_ms"): (0, 10_000),
@@ -117,17 +117,18 @@ def scene(session: Session, named: Mapping[str, PythonScheme]) -> Table:
 
 
 def bsss(plan: Table) -> list[Table]:
-    """The BSSs of a plan for the page: name, channel, indexes of the stations, whether it has its own wire and a limit controller."""
+    """The BSSs of a plan for the page: name, channel and width, indexes of the stations, whether it has its own wire and a limit controller."""
     neighbours = plan.get("neighbours", [])
     aps = [plan["bss"]["ap"], *(neighbour["ap"] for neighbour in neighbours)]
     wires = [True, *(neighbour["wire"] is not None for neighbour in neighbours)]
-    channels = channels_of(plan)
+    channels, widths = channels_of(plan), widths_of(plan)
     found, first = [], 0
     for (name, stations), ap, has_wire in zip(bsss_of(plan).items(), aps, wires, strict=True):
         found.append(
             {
                 "name": name,
                 "channel": channels[name],
+                "width_mhz": widths[name],
                 "stations": [*range(first, first + len(stations))],
                 "has_wire": has_wire,
                 "limit_is_controlled": ap["tx_queue"].get("limit_controller") is not None,
@@ -191,12 +192,14 @@ def values(session: Session) -> Table:
 def fixed_values(plan: Table) -> Table:
     """The values of the keys that the page can set only by a restart (`fixed`)."""
     channels = {CHANNEL.format(name): number for name, number in channels_of(plan).items() if number is not None}
-    return {RTS: plan["bss"]["mac"]["rts_threshold_bytes"], **channels}
+    has_widths = channels and plan["bss"]["phy"].get("width_mhz") is not None
+    widths = {WIDTH.format(name): width_mhz for name, width_mhz in widths_of(plan).items()} if has_widths else {}
+    return {RTS: plan["bss"]["mac"]["rts_threshold_bytes"], **channels, **widths}
 
 
 def fixed(given: object, scenario: Scenario) -> Table:
-    """The keys that a restart sets: the RTS threshold, and the channel of each BSS that has one. The scenario and the engine validate them."""
-    known = [RTS, *(CHANNEL.format(table.name) for table in scenario.bss)]
+    """The keys that a restart sets: the RTS threshold, and channel and width of each BSS. The scenario and the engine validate them."""
+    known = [RTS, *(key.format(table.name) for key in (CHANNEL, WIDTH) for table in scenario.bss)]
     if not isinstance(given, Mapping):
         raise InputError(f"set: a table of keys is needed; allowed here: {', '.join(known)}.")
     for key, value in given.items():

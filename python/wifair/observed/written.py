@@ -48,7 +48,7 @@ def missed(document: Document) -> str:
     count = len(document.missed)
     most = max(each.dbm for each in document.missed)
     return (
-        f"Not in this scenario: {count} BSS{'s' if count > 1 else ''} whose channel overlaps in part, the strongest with {most:g} dBm. "
+        f"Not in this scenario: {count} BSS{'s' if count > 1 else ''} whose channel overlaps by a part of 20 MHz, the strongest with {most:g} dBm. "
         "In reality the air is busier than here"
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 # Centre frequencies: the number of a channel is in steps of 5 MHz from these (802.11-2020, 27.3.23).
 STARTS_MHZ = {2.4: 2407, 5.0: 5000, 6.0: 5950}
 STEP_MHZ = 5
+SUBCHANNEL_MHZ = 20
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,10 @@ class Channel:
         (low, high), (other_low, other_high) = self.edges_mhz, other.edges_mhz
         return low < other_high and other_low < high
 
+    def fits(self, other: Channel) -> bool:
+        """Whether the two have whole channels of 20 MHz in common, or no frequency."""
+        return not self.overlaps(other) or (self.edges_mhz[0] - other.edges_mhz[0]) % SUBCHANNEL_MHZ == 0
+
     def __str__(self) -> str:
         return f"channel {self.number} ({self.width_mhz} MHz at {self.band_ghz:g} GHz)"
 
@@ -42,6 +47,8 @@ class Heard:
     channel: Channel
     # Whether the file says its width; otherwise it has 20 MHz here.
     has_width: bool = True
+    # The number of its primary channel of 20 MHz, if the file says it.
+    primary: int | None = None
     # Whether the device that scanned is associated with it.
     is_own: bool = False
     # By place of measurement: the greatest power in dBm, and the file and line.

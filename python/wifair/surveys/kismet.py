@@ -74,5 +74,5 @@ def _add(found: dict[str, Heard], line: Line, address: str, channel: str, signal
     band_ghz = 2.4 if number <= 13 else 5.0
     if not (number <= 13 or 36 <= number <= 177):
         raise line.error("Channel", channel, "1 to 13, or 36 to 177")
-    heard = found.setdefault(address, Heard(address, line.place, Channel(band_ghz, number, 20), has_width=False))
+    heard = found.setdefault(address, Heard(address, line.place, Channel(band_ghz, number, 20), False, number))
     heard.add(at, dbm, line.place)

@@ -16,7 +16,7 @@ from wifair.observed.network import Station, Value, assumed, read
 from wifair.observed.tables import Document, LeftOut, Names, Table
 from wifair.scenario.building.layout import MODELS
 from wifair.scenario.building.traffic import KINDS
-from wifair.surveys.heard import Channel, Heard, containing
+from wifair.surveys.heard import SUBCHANNEL_MHZ, Channel, Heard, containing
 from wifair.surveys.readers import AP
 
 # Below it nothing is received (`field.floor_dbm`).
@@ -30,6 +30,9 @@ TURN = math.pi * (3 - math.sqrt(5))
 MINE = "mine"
 LOSSES = MODELS["flats-in-a-row"].below
 PHYS = {2.4: "802.11n", 5.0: "802.11ax", 6.0: "802.11ax"}
+# The widest channel of each band, in MHz, and from which width on only 802.11be has it.
+WIDEST_MHZ = {2.4: 40, 5.0: 160, 6.0: 320}
+OF_EHT_MHZ = 320
 
 
 @dataclass(frozen=True)
@@ -93,17 +96,17 @@ def _chosen(found: list[Heard], own: Channel, names: Names) -> tuple[list[Heard]
     for heard in sorted(found, key=lambda each: (-each.strongest_dbm, each.address)):
         channel = heard.channel if heard.has_width else _widened(heard, own.width_mhz)
         kept = [own, *(each.channel for each in chosen)]
-        partly = next((each for each in kept if each != channel and each.overlaps(channel)), None)
-        is_missed = partly is not None and heard.strongest_dbm >= FLOOR_DBM
+        partly = next((each for each in kept if not each.fits(channel)), None)
+        is_missed = partly is not None and channel.band_ghz == own.band_ghz and heard.strongest_dbm >= FLOOR_DBM
         if heard.strongest_dbm < FLOOR_DBM:
             why = "out of reach"
         elif channel.band_ghz != own.band_ghz:
             why = "in another band, so it neither hears nor disturbs"
         elif partly is not None:
             whose = "your" if partly == own else "a neighbour's"
-            why = f"overlaps {whose} {partly} in part, which the import does not take"
-        elif channel.width_mhz != own.width_mhz:
-            why = "apart from the others and of another width, so it neither hears nor disturbs"
+            why = f"overlaps {whose} {partly} by a part of 20 MHz, which the medium does not have"
+        elif channel.width_mhz > WIDEST_MHZ[channel.band_ghz]:
+            why = f"wider than {WIDEST_MHZ[channel.band_ghz]} MHz, which its band does not have"
         else:
             chosen.append(replace(heard, channel=channel))
             continue
@@ -131,9 +134,11 @@ def _tables(own: Heard | None, channel: Channel, others: list[Heard], names: Nam
     own_number = read(channel.number, "channel", own.place) if own else assumed(channel.number, "as told")
     # One BSS alone has no use for a channel.
     mine: dict[str, Value[Any]] = {"name": read(MINE, "", ""), **({"channel": own_number} if named else {})}
-    tables = [*_common(channel), *_gains(own, named), Table("[[bss]]", mine)]
+    mine |= _primary(own, channel) if own and named else {}
+    widest_mhz = max(each.width_mhz for each in (channel, *(heard.channel for heard in others)))
+    tables = [*_common(channel, widest_mhz), *_gains(own, named), Table("[[bss]]", mine)]
     for number, (name, heard) in enumerate(named.items()):
-        tables.append(_bss(name, heard, number, len(named), names))
+        tables.append(_bss(name, heard, number, channel.width_mhz, names))
     for name, place in places.items():
         keys: dict[str, Value[Any]] = {
             "name": read(name, "", ""),
@@ -156,11 +161,17 @@ def _tables(own: Heard | None, channel: Channel, others: list[Heard], names: Nam
     return tables
 
 
-def _common(channel: Channel) -> list[Table]:
-    """The tables of all BSSs."""
+def _primary(heard: Heard, channel: Channel) -> dict[str, Value[Any]]:
+    """The primary channel of a BSS that has this channel, if the file says it and there are several of 20 MHz."""
+    has_some = heard.primary is not None and channel.width_mhz > SUBCHANNEL_MHZ
+    return {"primary": read(heard.primary, "primary channel", heard.place)} if has_some else {}
+
+
+def _common(channel: Channel, widest_mhz: int) -> list[Table]:
+    """The tables of all BSSs, the widest of which has that width."""
     losses = "path loss of flats (IEEE 802.11-14/0980, scenario 1), without walls"
     phy: dict[str, Value[Any]] = {
-        "name": assumed(PHYS[channel.band_ghz], "of all BSSs"),
+        "name": assumed("802.11be" if widest_mhz >= OF_EHT_MHZ else PHYS[channel.band_ghz], "of all BSSs"),
         "band_ghz": read(channel.band_ghz, "freq", ""),
         "width_mhz": read(channel.width_mhz, "channel width", ""),
     }
@@ -203,10 +214,14 @@ def _gains(own: Heard | None, named: Mapping[str, Heard]) -> list[Table]:
     return tables
 
 
-def _bss(name: str, heard: Heard, number: int, count: int, names: Names) -> Table:
+def _bss(name: str, heard: Heard, number: int, width_mhz: int, names: Names) -> Table:
+    """A neighbour of a BSS of that width."""
+    own_width = read(heard.channel.width_mhz, "channel width", heard.place)
     keys: dict[str, Value[Any]] = {
         "name": read(name, "", ""),
         "channel": read(heard.channel.number, "channel", heard.place),
+        **({"width_mhz": own_width} if heard.channel.width_mhz != width_mhz else {}),
+        **_primary(heard, heard.channel),
         "ap.position_m": assumed(_place(heard, number), "by its power, in one direction of many"),
         "wire": assumed({}, "a separate wire"),
     }

@@ -96,5 +96,7 @@ def _add(found: dict[str, Heard], line: Line, cells: dict[str, str], at: str) ->
         raise line.error("channel", cells["channel"], {2.4: "1 to 13", 5.0: "36 to 177", 6.0: "1 to 233"}[band_ghz])
     channel = Channel(band_ghz, number if band_ghz == 2.4 else containing(band_ghz, number, width_mhz), width_mhz)
     dbm = _number(line, "signal_dbm", cells["signal_dbm"], -128, 0, "dBm")
-    heard = found.setdefault(address, Heard(address, line.place, channel, has_width="width_mhz" in cells))
+    # At 2.4 GHz and wherever it is no channel of 20 MHz, the number is that of the channel.
+    primary = number if band_ghz > 2.4 and containing(band_ghz, number, 20) == number else None
+    heard = found.setdefault(address, Heard(address, line.place, channel, "width_mhz" in cells, primary))
     heard.add(cells.get("at", at), dbm, line.place)

@@ -288,8 +288,11 @@ row! {
         lost_hidden: u64,
         /// Of both, frames that only frames of other BSSs disturbed.
         lost_to_others: u64,
-        /// RTS that their addressee did not answer since its NAV was set.
+        /// RTS that their addressee did not answer since its NAV was set or, with static width, a secondary channel was busy.
         unanswered_rts: u64,
+        /// CTS of its nodes that were narrower than the RTS before, since a secondary channel was busy
+        /// (`mac.width = "dynamic"`).
+        narrow_cts: u64,
         /// Accesses that its nodes won while PPDUs of other BSSs were on the air that they ignored (OBSS PD).
         spatial_reuses: u64,
         /// MPDUs in PPDUs under a Block Ack agreement.

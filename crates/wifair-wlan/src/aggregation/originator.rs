@@ -35,6 +35,8 @@ pub(crate) struct Mpdu {
     taken: bool,
     /// Whether it continues the A-MSDU of the packet before it.
     continues_amsdu: bool,
+    /// When it entered the link queue; [`NOTED`] if an exchange has begun with it, and a narrow CTS has kept it from being
+    /// sent.
     taken_at: Time,
     /// Its account of shares, if it was in a PPDU whose times were divided among its MPDUs, as after each failure.
     account: u32,
@@ -128,6 +130,8 @@ pub(crate) struct LinkQueueEntry {
     pub pending: Time,
 }
 
+/// How long it has waited in the link queue is known.
+const NOTED: Time = Time::MAX;
 /// The MPDU is in no PPDU.
 const NONE: u32 = 0;
 /// Number that represents a Block Ack Request.
@@ -449,7 +453,7 @@ impl Originator {
             if taken_at != since && count > 0 {
                 first(since, std::mem::take(&mut count));
             }
-            (since, count) = (taken_at, count + more);
+            (since, count) = (taken_at, if taken_at == NOTED { 0 } else { count + more });
         };
         if self.ordinary && ppdu == self.in_service {
             debug_assert!(self.formed().map(|mpdu| u64::from(mpdu.bytes)).sum::<u64>() == bytes);
@@ -466,8 +470,24 @@ impl Originator {
                 }
             }
         }
-        note(Time::MAX, 0);
+        note(NOTED, 0);
         self.sent = SentTimes { spent, packets, bytes, rate, is_requested, ..SentTimes::nothing() };
+    }
+
+    /// Of the PPDU, which is going to be sent at `rate`, the first `mpdus` stay: the others are in no PPDU. None of a Block Ack
+    /// Request.
+    pub fn shorten(&mut self, mpdus: u32, rate: Rate) {
+        let (mut count, mut packets, mut bytes) = (0, 0, 0);
+        for mpdu in self.formed_mut() {
+            count += u32::from(!mpdu.continues_amsdu);
+            if count > mpdus {
+                (mpdu.ppdu, mpdu.taken_at) = (NONE, NOTED);
+            } else {
+                packets += 1;
+                bytes += u64::from(mpdu.bytes);
+            }
+        }
+        self.sent = SentTimes { packets, bytes, rate, ..self.sent };
     }
 
     /// Ends the PPDU if the receiver decodes all of it and nothing has failed: returns its first sequence number and its
@@ -541,6 +561,11 @@ impl Originator {
     /// The MPDUs of the PPDU: the place of each one's first packet, and how many bytes of the PSDU, with so much spacing, end
     /// with it.
     pub fn mpdu_ends(&self, spacing_bytes: u32) -> impl Iterator<Item = (usize, u32)> {
+        self.psdus(spacing_bytes).map(|(index, psdu)| (index, psdu.bytes(true)))
+    }
+
+    /// The MPDUs of the PPDU: the place of each one's first packet, and the PSDU, with so much spacing, that ends with it.
+    pub fn psdus(&self, spacing_bytes: u32) -> impl Iterator<Item = (usize, Psdu)> {
         let (mut psdu, mut next) = (Psdu::default(), 0);
         std::iter::from_fn(move || {
             while next < self.queue.len() {
@@ -548,7 +573,7 @@ impl Originator {
                 next = after;
                 if self.queue[index].ppdu == self.in_service {
                     psdu = psdu.followed_by(bytes, spacing_bytes);
-                    return Some((index, psdu.bytes(true)));
+                    return Some((index, psdu));
                 }
             }
             None

@@ -2,7 +2,7 @@
 
 use wifair_core::Time;
 
-use super::frame::{ExchangeStep, FieldFrame};
+use super::frame::{ExchangeStep, FieldExchange, FieldFrame};
 use super::journal::FieldReception;
 use super::node::FieldNode;
 use super::occupancy::Occupied;
@@ -53,11 +53,16 @@ impl Field {
         match frame.kind {
             ExchangeStep::Rts => {
                 !self.receivers.has_nav(node, now)
-                    && self.has_width(node, frame)
+                    && self.finds_width_of_answer(node, frame)
                     && self.owe(node, frame, ExchangeStep::Cts, now)
             }
             ExchangeStep::Cts => {
-                self.take_response(node, frame, now) && self.owe(node, frame, ExchangeStep::Data, now)
+                let has_waited = self.take_response(node, frame, now);
+                has_waited && self.owe(node, frame, ExchangeStep::Data, now) && {
+                    let exchange = self.nodes[node].exchange.filter(FieldExchange::is_narrowed);
+                    events.extend(exchange.map(FieldEvent::Narrowed));
+                    true
+                }
             }
             ExchangeStep::Data => {
                 let sender = &mut self.nodes[frame.from];
@@ -76,12 +81,19 @@ impl Field {
         }
     }
 
-    /// Whether the secondary channels of an RTS allow its addressee, which has decoded it, to answer.
-    fn has_width(&self, node: usize, rts: &FieldFrame) -> bool {
-        let mode = self.nodes[rts.from].exchange.map(|exchange| exchange.ppdu.mode);
-        mode.is_none_or(|mode| {
-            mode.format < Format::Vht || self.receivers.may_answer(node, FieldRules::width(mode.width_mhz))
-        })
+    /// Whether the secondary channels of an RTS allow its addressee, which has decoded it, to answer. From then on the exchange
+    /// has the width of the answer.
+    fn finds_width_of_answer(&mut self, node: usize, rts: &FieldFrame) -> bool {
+        let of_rts = |exchange: &&mut FieldExchange| exchange.began == rts.began;
+        let Some(exchange) = self.nodes[rts.from].exchange.as_mut().filter(of_rts) else { return false };
+        if exchange.ppdu.mode.format < Format::Vht {
+            return true;
+        }
+        let width = self.receivers.width_of_answer(node, FieldRules::width(exchange.width_mhz));
+        let Some(width_mhz) = width.map(FieldRules::width_mhz) else { return false };
+        let is_narrow = width_mhz < std::mem::replace(&mut exchange.width_mhz, width_mhz);
+        self.meters[self.bss_of[node]].usage.narrow_cts += u64::from(is_narrow);
+        true
     }
 
     /// `node` has decoded a response; whether it has waited for that.

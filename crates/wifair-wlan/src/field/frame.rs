@@ -6,6 +6,7 @@ use wifair_core::Time;
 
 use super::power::{Power, PowerRatio, SinrThreshold};
 use crate::node::EdcafId;
+use crate::phy::Mode;
 use crate::ppdu::Ppdu;
 
 /// A frame on the air: its place among them.
@@ -89,6 +90,8 @@ pub(crate) struct FieldExchange {
     /// Place of the addressee among the nodes.
     pub to: usize,
     pub ppdu: Ppdu,
+    /// Width, in MHz, of its next frame: that of the mode of its PPDU, unless the CTS has been narrower than the RTS.
+    pub width_mhz: u16,
     /// When its TXOP began, and it.
     pub txop_began: Time,
     pub began: Time,
@@ -108,9 +111,19 @@ impl FieldExchange {
         self.txop_began < self.began
     }
 
+    /// The mode of its data frame, but for a CTS that has narrowed it.
+    pub(super) fn mode(&self) -> Mode {
+        Mode { width_mhz: self.width_mhz, ..self.ppdu.mode }
+    }
+
     /// Whether an RTS is its first frame.
     pub(crate) fn has_rts(&self) -> bool {
         self.ppdu.with_rts && !self.follows()
+    }
+
+    /// Whether its CTS is narrower than its RTS, and its PPDU not yet in the mode of this width.
+    pub(super) fn is_narrowed(&self) -> bool {
+        self.width_mhz < self.ppdu.mode.width_mhz
     }
 
     /// Whether the addressee has answered its RTS.

@@ -13,7 +13,8 @@ use crate::transmission::FrameKind;
 pub struct FieldReception {
     /// Whether the addressee has decoded it; of a PPDU of MPDUs, at least one of them.
     pub is_decoded: bool,
-    /// Whether it is an RTS that the addressee has decoded and does not answer, since its NAV is set.
+    /// Whether it is an RTS that the addressee has decoded and does not answer, since its NAV is set or, with static width,
+    /// a secondary channel is busy.
     pub is_unanswered: bool,
     /// Whether a frame that began at the same instant has disturbed it there.
     pub has_same_start: bool,

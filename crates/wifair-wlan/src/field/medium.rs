@@ -49,6 +49,7 @@ impl FieldMedium {
         Some(match *self.events.front()? {
             FieldEvent::Started(sender) => self.field.bss_of(sender),
             FieldEvent::Received(exchange)
+            | FieldEvent::Narrowed(exchange)
             | FieldEvent::Acknowledged(exchange)
             | FieldEvent::Failed(exchange) => self.field.bss_of(exchange.sender),
             FieldEvent::Ended { node, .. } => self.field.bss_of[node],
@@ -75,7 +76,10 @@ impl FieldMedium {
                 };
                 (exchange, outcome)
             }
-            FieldEvent::Started(_) | FieldEvent::Received(_) | FieldEvent::Ended { .. } => return None,
+            FieldEvent::Started(_)
+            | FieldEvent::Received(_)
+            | FieldEvent::Narrowed(_)
+            | FieldEvent::Ended { .. } => return None,
         };
         Some((exchange, outcome))
     }

@@ -38,6 +38,7 @@ use crate::mac::{Mac, Waits};
 use crate::node::{EdcafId, Numbering};
 use crate::phy::Mode;
 use crate::phy::timing::{BssTiming, ControlFrame};
+use crate::ppdu::Ppdu;
 use access::Backoff;
 use frame::{Disturbance, ExchangeStep, FieldFrame, FrameId, FramesOnAir};
 pub(crate) use frame::{FieldExchange, Outgoing};
@@ -68,6 +69,8 @@ pub(crate) enum FieldEvent {
     /// An exchange that `node` began with `to` has no further frame; for `alone` no other exchange was on the air. Its sender
     /// may know the outcome already.
     Ended { node: usize, to: usize, alone: Time },
+    /// Its sender has decoded a CTS that is narrower than the RTS. [`Field::narrow`] must follow.
+    Narrowed(FieldExchange),
     /// Its sender has decoded the ACK. [`Field::set_window`], and [`Field::go_on`] or [`Field::follow`], must follow.
     Acknowledged(FieldExchange),
     /// Its sender knows that no response came. [`Field::set_window`] and [`Field::go_on`] must follow.
@@ -218,6 +221,20 @@ impl Field {
         self.settle();
     }
 
+    /// Gives the exchange of `sender`, which has decoded a narrower CTS than its RTS, the content that follows a SIFS after the
+    /// CTS, in a mode of the CTS's width.
+    pub(crate) fn narrow(&mut self, sender: EdcafId, outgoing: Outgoing) {
+        let (node, _) = self.place(sender);
+        let FieldNode { exchange, mpdus, owes, .. } = &mut self.nodes[node];
+        let (Some(exchange), Some((begins, _))) = (exchange, owes) else {
+            unreachable!("the sender has decoded the CTS")
+        };
+        exchange.ppdu = Ppdu { with_rts: true, ..outgoing.ppdu };
+        *mpdus = outgoing.mpdus;
+        let (exchange, begins) = (*exchange, *begins);
+        self.nodes[node].owes = Some((begins, self.data(&exchange, begins)));
+    }
+
     /// Which MPDUs of its PPDU the addressee of `sender` has decoded.
     pub(crate) fn decoded(&self, sender: EdcafId) -> &[bool] {
         &self.nodes[self.place(sender).0].decoded
@@ -328,10 +345,10 @@ impl Field {
         let control = &self.phy.control_frames[usize::from(ppdu.control)];
         let answer = match kind {
             ExchangeStep::Data => self.data(&exchange, begins),
-            ExchangeStep::Cts => self.control(kind, (node, frame.from), &control.cts, &ppdu.mode, begins),
+            ExchangeStep::Cts => self.control(kind, (node, frame.from), &control.cts, &exchange, begins),
             ExchangeStep::Rts | ExchangeStep::Ack => {
                 let airtime = ppdu.response - self.rules.sifs;
-                self.frame(kind, (node, frame.from), airtime, &control.ack.mode, &ppdu.mode, begins)
+                self.frame(kind, (node, frame.from), airtime, &control.ack.mode, &exchange.mode(), begins)
             }
         };
         let duration = frame.duration.saturating_sub(answer.ends - now);
@@ -358,10 +375,10 @@ impl Field {
         kind: ExchangeStep,
         nodes: (usize, usize),
         control: &ControlFrame,
-        of_data: &Mode,
+        exchange: &FieldExchange,
         begins: Time,
     ) -> FieldFrame {
-        self.frame(kind, nodes, control.duration, &control.mode, of_data, begins)
+        self.frame(kind, nodes, control.duration, &control.mode, &exchange.mode(), begins)
     }
 
     /// A frame in `mode` from one node to another, of an exchange whose data frame is in `of_data`.

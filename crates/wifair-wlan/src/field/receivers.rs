@@ -84,9 +84,13 @@ impl Receivers {
         }
     }
 
-    /// Whether the secondary channels of a width allow a node to answer the RTS of this width that it has decoded.
-    pub(super) fn may_answer(&self, node: usize, width: u8) -> bool {
-        self.subchannels.as_ref().is_none_or(|of| of.receivers[node].may_answer(width))
+    /// The number of the width, up to `wanted`, of the CTS by which a node may answer an RTS of that width that it has decoded;
+    /// `None` if it may not.
+    pub(super) fn width_of_answer(&self, node: usize, wanted: u8) -> Option<u8> {
+        match &self.subchannels {
+            Some(of) => of.receivers[node].width_of_answer(wanted, &of.rules),
+            None => Some(wanted),
+        }
     }
 
     /// The channel of a node.

@@ -89,6 +89,7 @@ impl FieldShare {
         Some(match event {
             FieldEvent::Started(sender) => FieldEvent::Started(self.in_bss(sender)),
             FieldEvent::Received(exchange) => FieldEvent::Received(self.exchange(exchange)),
+            FieldEvent::Narrowed(exchange) => FieldEvent::Narrowed(self.exchange(exchange)),
             FieldEvent::Acknowledged(exchange) => FieldEvent::Acknowledged(self.exchange(exchange)),
             FieldEvent::Failed(exchange) => FieldEvent::Failed(self.exchange(exchange)),
             FieldEvent::Ended { node, to, alone } => {
@@ -137,6 +138,12 @@ impl FieldShare {
     pub(crate) fn follow(&mut self, sender: EdcafId, outgoing: Outgoing, txop_began: Time, now: Time) {
         let (sender, outgoing) = (self.in_field(sender), self.outgoing(outgoing));
         self.field_mut().follow(sender, outgoing, txop_began, now);
+    }
+
+    /// As [`Field::narrow`].
+    pub(crate) fn narrow(&mut self, sender: EdcafId, outgoing: Outgoing) {
+        let (sender, outgoing) = (self.in_field(sender), self.outgoing(outgoing));
+        self.field_mut().narrow(sender, outgoing);
     }
 
     /// As [`Field::decoded`].

@@ -124,7 +124,7 @@ impl Field {
         let (width, place) = (self.receivers.width(index, wanted, now), self.numbering.place(winner));
         let rules = self.rules.contention;
         let FieldNode { backoffs, width_mhz, .. } = &mut self.nodes[index];
-        *width_mhz = width.map(|width| 20 << width);
+        *width_mhz = width.map(FieldRules::width_mhz);
         if width.is_none() {
             for backoff in backoffs.iter_mut().filter(|backoff| backoff.start(&rules) == now) {
                 backoff.begin();
@@ -158,7 +158,7 @@ impl Field {
             let duration = self.waits[control].reservation - rts.duration + ppdu.airtime + ppdu.response;
             return FieldFrame {
                 duration,
-                ..self.control(ExchangeStep::Rts, (node, to), rts, &ppdu.mode, now)
+                ..self.control(ExchangeStep::Rts, (node, to), rts, &exchange, now)
             };
         }
         self.data(&exchange, now)
@@ -181,6 +181,7 @@ impl Field {
             sender,
             to,
             ppdu,
+            width_mhz: ppdu.mode.width_mhz,
             txop_began,
             began: now,
             ended: now,

@@ -61,10 +61,11 @@ impl OperatingChannel {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum WidthUse {
-    /// As wide as the link's mode: the sender draws a new backoff (10.23.2.5).
+    /// As wide as the link's mode: the sender draws a new backoff (10.23.2.5). From 802.11ac on the addressee of an RTS sends
+    /// no CTS if a secondary channel is busy there (10.3.2.9).
     #[default]
     Static,
-    /// As wide as the secondary channels that are idle allow.
+    /// As wide as the secondary channels that are idle allow; after an RTS from 802.11ac on, those of its addressee too.
     Dynamic,
 }
 
@@ -102,6 +103,11 @@ impl SecondaryRules {
             pifs,
             width_use,
         }
+    }
+
+    /// The number of the width of a frame that is to have the width `wanted`, if it may have at most the width `widest`.
+    fn allow(&self, widest: u8, wanted: u8) -> Option<u8> {
+        (widest == wanted || self.width_use == WidthUse::Dynamic).then_some(widest)
     }
 }
 
@@ -243,13 +249,14 @@ impl SubchannelReceiver {
     /// The number of the width, up to `wanted`, of an exchange that may begin now; `None` if none may.
     pub(super) fn width(&self, wanted: u8, rules: &SecondaryRules, now: Time) -> Option<u8> {
         let idle = (0..wanted).take_while(|&width| self.has_been_idle(usize::from(width), rules, now));
-        let widest = idle.count() as u8;
-        (widest == wanted || rules.width_use == WidthUse::Dynamic).then_some(widest)
+        rules.allow(idle.count() as u8, wanted)
     }
 
-    /// Whether the secondary channels of a width had been idle when it locked to the RTS that it has decoded.
-    pub(super) fn may_answer(&self, width: u8) -> bool {
-        self.idle_at_lock.trailing_ones() >= u32::from(width)
+    /// The number of the width, up to `wanted`, of the CTS by which it may answer an RTS of that width that it has decoded;
+    /// `None` if it may not. Secondary channels count that had been idle when it locked to the RTS.
+    pub(super) fn width_of_answer(&self, wanted: u8, rules: &SecondaryRules) -> Option<u8> {
+        let widest = wanted.min(self.idle_at_lock.trailing_ones() as u8);
+        rules.allow(widest, wanted)
     }
 
     /// Whether a frame that has `power` in each subchannel, alone on the air, makes a secondary channel busy.

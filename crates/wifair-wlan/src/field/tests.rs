@@ -120,7 +120,7 @@ impl FieldRun {
             match event {
                 FieldEvent::Started(sender) => self.starts.push((now, sender.index())),
                 FieldEvent::Received(exchange) => self.received.push((now, exchange.sender.index())),
-                FieldEvent::Ended { .. } => {}
+                FieldEvent::Ended { .. } | FieldEvent::Narrowed(_) => {}
                 FieldEvent::Acknowledged(exchange) => self.finish(exchange.sender.index()),
                 FieldEvent::Failed(exchange) => {
                     let node = exchange.sender.index();

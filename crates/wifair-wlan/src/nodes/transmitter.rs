@@ -13,6 +13,7 @@ use crate::deadlines::Deadlines;
 use crate::edcaf::{Cost, Edcaf};
 use crate::node::{EdcafId, LinkId, rank};
 use crate::phy::timing::BssTiming;
+use crate::ppdu::Ppdu;
 
 /// Next service of a channel access function.
 pub(super) enum Picked {
@@ -205,6 +206,12 @@ impl MacTransmitter<'_> {
         let note = |since, packets| queue.record_wait_below(began - since, packets);
         let is_requested = follows_missed && sent && edcaf.ppdu().mpdus > 1;
         agreement.originator.attempt(spent, edcaf.mode().rate, is_requested, note);
+    }
+
+    /// Of the PPDU that [`MacTransmitter::attempt_ppdu`] has counted, which is not yet sent, `ppdu` remains.
+    pub(crate) fn shorten(mut self, ppdu: Ppdu) {
+        self.edcaf.set_ppdu(ppdu);
+        self.originator().shorten(ppdu.mpdus, ppdu.mode.rate);
     }
 
     /// Sets for how long the PPDU that [`MacTransmitter::attempt_ppdu`] has counted occupies the medium, as far as that is

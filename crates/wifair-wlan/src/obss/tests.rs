@@ -10,7 +10,8 @@ use crate::field::tests::{
     PacketAt, Trajectory, arrivals, arrive, by_tx_queue, cases, modern_plan, occupation, plan,
     plan_with_hardware, reception, spec, trajectory,
 };
-use crate::field::{EifsAfter, FieldSpec, PairGain};
+use crate::field::{EifsAfter, FieldSpec, PairGain, WidthUse};
+use crate::mac::MacSpec;
 use crate::neighbours::{NeighbourSpec, ObssSpec};
 use crate::phy::{Format, channel_numbers};
 use crate::records::{StationUsage, Usage};
@@ -90,7 +91,8 @@ fn neighbours() -> impl Strategy<Value = (ObssSpec, Vec<Vec<PacketAt>>)> {
 fn united(spec: &ObssSpec) -> BssSpec {
     let neighbours = spec.neighbours.iter().flat_map(|neighbour| neighbour.stations.clone());
     let stations = spec.bss.stations.iter().cloned().chain(neighbours).collect();
-    BssSpec { field: None, stations, ..spec.bss.clone() }
+    let mac = MacSpec { width: WidthUse::Static, ..spec.bss.mac.clone() };
+    BssSpec { field: None, mac, stations, ..spec.bss.clone() }
 }
 
 /// A copy in which each BSS is 10 km away from the one before.
@@ -212,29 +214,82 @@ proptest! {
     /// BSS do on the shared medium.
     #[test]
     fn neighbours_in_reach_share_the_medium((spec, mut arrivals) in neighbours(), seed in any::<u64>()) {
-        arrivals[1..].iter_mut().for_each(|arrivals| arrivals.retain(|(_, from, ..)| *from > 0));
-        let together = trajectories(&spec, seed, &arrivals);
-        let bits = if spec.bss.mac.edca.is_some() { 2 } else { 0 };
-        let (mut starts, mut received, mut usages, mut all) = (vec![], vec![], vec![], vec![]);
-        let mut before = 0;
-        for (own, arrivals) in together.iter().zip(&arrivals) {
-            let node = |local: usize| if local == 0 { 0 } else { local + before };
-            let sender = |number: u32| ((node((number >> bits) as usize) as u32) << bits) + number % (1 << bits);
-            starts.extend(own.starts.iter().map(|&(at, number)| (at, sender(number))));
-            received.extend(own.received.iter().map(|&(at, from)| (at, node(from))));
-            all.extend(arrivals.iter().map(|&(at, from, to, bytes)| (at, node(from), to, bytes)));
-            usages.extend(own.end.stations.iter().map(without_airtime));
-            before += own.end.stations.len();
-        }
-        starts.sort_unstable();
-        received.sort_unstable();
-        all.sort_by_key(|(at, ..)| *at);
-        let mut one = trajectory(&united(&spec), seed, &all);
-        one.received.sort_unstable();
-        prop_assert_eq!(starts, one.starts);
-        prop_assert_eq!(received, one.received);
-        prop_assert_eq!(usages, one.end.stations.iter().map(without_airtime).collect::<Vec<_>>());
+        shares_the_medium(&spec, seed, &mut arrivals)?;
     }
+
+    /// The same in a field with subchannels, whatever `mac.width` is, if all nodes have the width of the channel: a node
+    /// decodes no data frame wider than it is, and on the shared medium it does.
+    #[test]
+    fn neighbours_in_reach_share_the_medium_in_subchannels(
+        (spec, mut arrivals) in wide_neighbours(),
+        seed in any::<u64>(),
+    ) {
+        shares_the_medium(&spec, seed, &mut arrivals)?;
+    }
+
+    /// BSSs with subchannels on two channels have the trajectories of BSSs without them that do not receive each other.
+    #[test]
+    fn neighbours_on_other_channels_change_nothing_in_subchannels(
+        (spec, arrivals) in wide_neighbours(),
+        seed in any::<u64>(),
+    ) {
+        let spec = on_two_channels(&spec);
+        let own = trajectories(&spec, seed, &arrivals[..2]);
+        prop_assert_eq!(own, trajectories(&hidden(&without_subchannels(&spec)), seed, &arrivals[..2]));
+    }
+}
+
+/// As [`neighbours`], in a field with subchannels, with static and dynamic width; all stations are as wide as the channel.
+fn wide_neighbours() -> impl Strategy<Value = (ObssSpec, Vec<Vec<PacketAt>>)> {
+    let wide = neighbours().prop_filter("a channel or a station of 20 MHz", |(spec, _)| {
+        let of_one_width = |(_, bss): (_, BssSpec)| bss.stations.iter().all(|station| station.phy.is_none());
+        spec.bss.phy.width_mhz("phy").is_ok_and(|width_mhz| width_mhz > 20) && spec.each().all(of_one_width)
+    });
+    (wide, any::<bool>()).prop_map(|((mut spec, arrivals), is_dynamic)| {
+        spec.bss.field.as_mut().expect("it is a field").subchannels = true;
+        spec.bss.mac.width = if is_dynamic { WidthUse::Dynamic } else { WidthUse::Static };
+        (spec, arrivals)
+    })
+}
+
+/// A copy with the channel as a whole.
+fn without_subchannels(spec: &ObssSpec) -> ObssSpec {
+    let mut spec = spec.clone();
+    spec.bss.field.as_mut().expect("it is a field").subchannels = false;
+    spec.bss.mac.width = WidthUse::Static;
+    spec
+}
+
+/// Fails unless BSSs, of whose access points only the first sends, do together what their stations do in one on the shared
+/// medium.
+fn shares_the_medium(
+    spec: &ObssSpec,
+    seed: u64,
+    arrivals: &mut [Vec<PacketAt>],
+) -> Result<(), TestCaseError> {
+    arrivals[1..].iter_mut().for_each(|arrivals| arrivals.retain(|(_, from, ..)| *from > 0));
+    let together = trajectories(spec, seed, arrivals);
+    let bits = if spec.bss.mac.edca.is_some() { 2 } else { 0 };
+    let (mut starts, mut received, mut usages, mut all) = (vec![], vec![], vec![], vec![]);
+    let mut before = 0;
+    for (own, arrivals) in together.iter().zip(&*arrivals) {
+        let node = |local: usize| if local == 0 { 0 } else { local + before };
+        let sender = |number: u32| ((node((number >> bits) as usize) as u32) << bits) + number % (1 << bits);
+        starts.extend(own.starts.iter().map(|&(at, number)| (at, sender(number))));
+        received.extend(own.received.iter().map(|&(at, from)| (at, node(from))));
+        all.extend(arrivals.iter().map(|&(at, from, to, bytes)| (at, node(from), to, bytes)));
+        usages.extend(own.end.stations.iter().map(without_airtime));
+        before += own.end.stations.len();
+    }
+    starts.sort_unstable();
+    received.sort_unstable();
+    all.sort_by_key(|(at, ..)| *at);
+    let mut one = trajectory(&united(spec), seed, &all);
+    one.received.sort_unstable();
+    prop_assert_eq!(starts, one.starts);
+    prop_assert_eq!(received, one.received);
+    prop_assert_eq!(usages, one.end.stations.iter().map(without_airtime).collect::<Vec<_>>());
+    Ok(())
 }
 
 /// Without the times, which each BSS counts by itself.

@@ -464,10 +464,13 @@ impl Modes {
     pub(crate) fn within(&self, rate: Rate, width_mhz: u16) -> Arc<OnAir> {
         let own = self.all[..self.own].iter().find(|on_air| on_air.rate() == rate);
         let own = own.expect("a link's rate is that of one of its modes");
-        let Mode { mcs, streams, guard_interval_ns, .. } = own.mode;
-        if own.mode.width_mhz <= width_mhz {
-            return Arc::clone(own);
-        }
+        if own.mode.width_mhz <= width_mhz { Arc::clone(own) } else { self.narrowed(&own.mode, width_mhz) }
+    }
+
+    /// The mode of a width, less than that of `mode`, with its streams, its guard interval and its MCS, or the next lower that
+    /// there is.
+    pub(crate) fn narrowed(&self, mode: &Mode, width_mhz: u16) -> Arc<OnAir> {
+        let Mode { mcs, streams, guard_interval_ns, .. } = *mode;
         let is_such = |mode: &Mode| {
             let setting = (mode.width_mhz, mode.streams, mode.guard_interval_ns);
             setting == (width_mhz, streams, guard_interval_ns) && mode.mcs <= mcs

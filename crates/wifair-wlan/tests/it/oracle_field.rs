@@ -85,6 +85,8 @@ struct Seen {
     lowered: u64,
     /// Accesses won in a spatial reuse opportunity.
     reuses: u64,
+    /// CTS that were narrower than their RTS.
+    narrow_cts: u64,
 }
 
 impl Seen {
@@ -102,6 +104,7 @@ impl Seen {
         self.lowered += record.announcements.1;
         self.overlapping += record.collisions;
         self.reuses += record.reuses;
+        self.narrow_cts += record.narrow_cts;
         self.acknowledged += outcomes(Outcome::Acknowledged);
         self.acks_lost += outcomes(Outcome::AckLost);
         self.given_up += record.total(|tally| tally.lost);
@@ -246,6 +249,7 @@ fn random_neighbours_with_subchannels_are_equal_step_by_step() {
     let seen = compare_all(subchannel_scenarios());
     assert!(seen.exchanges > 3_000 && seen.overlapping > 100, "too quiet to say anything: {seen:?}");
     assert!(seen.acknowledged > 1_000 && seen.given_up > 50 && seen.partial > 20, "{seen:?}");
+    assert!(seen.narrow_cts > 100, "{seen:?}");
 }
 
 #[test]

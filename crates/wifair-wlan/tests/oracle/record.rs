@@ -192,6 +192,8 @@ pub struct Record {
     pub announcements: (u64, u64),
     /// Accesses won in a spatial reuse opportunity.
     pub reuses: u64,
+    /// CTS that its nodes have sent narrower than the RTS before.
+    pub narrow_cts: u64,
     /// Steps simulated.
     pub end: u64,
 }
@@ -226,6 +228,7 @@ impl Record {
             events: self.events.clone(),
             announcements: self.announcements,
             reuses: self.reuses - earlier.reuses,
+            narrow_cts: self.narrow_cts - earlier.narrow_cts,
             end: self.end - earlier.end,
         }
     }

@@ -6,7 +6,7 @@ import { sum } from "./store.js";
 const COLUMNS = [["channel"], ["down [Mbit/s]"], ["up [Mbit/s]"], ["own frames", "Time in which a frame of the BSS is on the air"],
   ["others' frames", "Further time in which its access point senses others"],
   ["same start", "Frames lost while another began at the same instant"], ["hidden", "Frames lost to hidden senders"],
-  ["RTS not answered", "RTS that were received and not answered, since the NAV was set"]];
+  ["RTS not answered", "RTS that were received and not answered, since the NAV was set or a secondary channel was busy"]];
 
 export class BsssView {
   constructor(box, table) {
@@ -25,14 +25,14 @@ export class BsssView {
   /** A new scene. */
   clear(scene) {
     this.box.hidden = !scene.in_field;
-    this.rows = scene.bsss.map(({ name, channel }) => {
+    this.rows = scene.bsss.map(({ name, channel, width_mhz: width }) => {
       const row = document.createElement("tr");
       const th = document.createElement("th");
       th.scope = "row";
       th.textContent = name;
       row.append(th);
       const cells = COLUMNS.map(() => row.insertCell());
-      cells[0].textContent = channel ?? "–";
+      cells[0].textContent = channel === null ? "–" : `${channel}, ${width} MHz`;
       return { row, cells: cells.slice(1) };
     });
     this.table.tBodies[0].replaceChildren(...this.rows.map(({ row }) => row));

@@ -196,11 +196,13 @@ export class Forms {
     };
     add("RTS above [bytes]", "mac.rts_threshold_bytes", 0, "RTS and CTS precede longer frames of all nodes; none: never");
     const channel = `bss[${values.bss}].channel`;
-    if (channel in values.fixed) add(`Channel of ${values.bss}`, channel, 1, "By its number, of the width and band of the PHY");
+    if (channel in values.fixed) add(`Channel of ${values.bss}`, channel, 1, "By the number of its centre, of its width and of the band of the PHY");
+    const width = `bss[${values.bss}].width_mhz`;
+    if (width in values.fixed) add(`Width of ${values.bss} [MHz]`, width, 20, "20 and its doubles; a channel of another width has another number");
     const again = el("button", { type: "button", textContent: "Restart with these" });
     again.title = "Begins again at time zero with these values";
     again.addEventListener("click", () => this.restart(wanted));
-    set.append(el("p", { className: "hint", textContent: "RTS and channels, like positions and powers, hold for a whole run." }), again);
+    set.append(el("p", { className: "hint", textContent: "RTS, channels and widths, like positions and powers, hold for a whole run." }), again);
     return set;
   }
 

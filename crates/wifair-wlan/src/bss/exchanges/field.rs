@@ -3,7 +3,7 @@
 
 use wifair_core::Time;
 
-use super::{Event, Exchanges};
+use super::{Event, Exchanges, ppdu};
 use crate::exchange::{OngoingExchange, ReceptionOutcome};
 use crate::field::share::FieldShare;
 use crate::field::{FieldEvent, FieldExchange, Outgoing};
@@ -57,10 +57,15 @@ impl<'a> InField<'a> {
         now: Time,
     ) -> Outgoing {
         self.narrow(sender, width_mhz);
-        let serves_queue = self.0.nodes.serves_queue(sender);
-        if serves_queue {
+        if self.0.nodes.serves_queue(sender) {
             self.0.form_ppdu(sender, now, follows);
         }
+        self.formed(sender)
+    }
+
+    /// What `sender` sends now, whose PPDU is formed if it serves a link queue.
+    fn formed(&self, sender: EdcafId) -> Outgoing {
+        let serves_queue = self.0.nodes.serves_queue(sender);
         let Exchanges { nodes, links, modes, .. } = &*self.0;
         let edcaf = nodes.edcaf(sender);
         let link = edcaf.link();
@@ -126,6 +131,7 @@ impl<'a> InField<'a> {
                 let link = link_between(node, to);
                 self.0.links[link.index()].usage.airtime += alone;
             }
+            Some(FieldEvent::Narrowed(exchange)) => self.take_narrow_cts(&exchange),
             Some(FieldEvent::Acknowledged(exchange)) => self.acknowledge(&exchange, now),
             Some(FieldEvent::Failed(exchange)) => self.fail(&exchange, now),
         }
@@ -163,6 +169,23 @@ impl<'a> InField<'a> {
         if !exchange.ppdu.is_request() {
             nodes.transmitter(sender).draw(|_| decoded.next() == Some(true));
         }
+    }
+
+    /// The sender of `exchange` has decoded a CTS that is narrower than its RTS: what it sends gets the mode of this width. Of
+    /// its MPDUs those stay that do not make the exchange longer.
+    fn take_narrow_cts(&mut self, exchange: &FieldExchange) {
+        let sender = exchange.sender;
+        let Exchanges { nodes, links, modes, .. } = &mut *self.0;
+        let edcaf = nodes.edcaf_mut(sender);
+        let link = edcaf.link();
+        let on_air = modes.of(link.station()).narrowed(&exchange.ppdu.mode, exchange.width_mhz);
+        edcaf.set_mode(&on_air.mode);
+        links[link.index()].on_air = on_air;
+        if self.0.nodes.serves_queue(sender) {
+            ppdu::shorten(self.0, sender, &exchange.ppdu);
+        }
+        let outgoing = self.formed(sender);
+        self.share().narrow(sender, outgoing);
     }
 
     /// Handles an internal collision that the frame of `sender` loses.

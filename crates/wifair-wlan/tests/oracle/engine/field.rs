@@ -58,7 +58,8 @@ impl FieldEngine {
                 let record = |(bss, side): (usize, &Side)| {
                     let record = side.record(&obss.turn(bss), now);
                     let until = side.log.step * now;
-                    Record { reuses: obss.field_usage(bss, until).spatial_reuses, ..record }
+                    let usage = obss.field_usage(bss, until);
+                    Record { reuses: usage.spatial_reuses, narrow_cts: usage.narrow_cts, ..record }
                 };
                 sides.iter().enumerate().map(record).collect()
             }

@@ -418,8 +418,7 @@ impl Field {
                 self.exchanges[*exchange].last = self.now();
             }
             if is_decoded {
-                let may_answer = self.may_answer(node, ended, &lock.idle);
-                let (answers, packets) = self.decode(node, ended, spoilt, may_answer);
+                let (answers, packets) = self.decode(node, ended, spoilt, &lock.idle);
                 is_answered |= answers;
                 delivered.extend(packets);
             } else if frame.kind.is_answer() && node == *to && !self.has(Flaw::WaitsOn) {
@@ -430,14 +429,9 @@ impl Field {
         delivered
     }
 
-    /// A node has decoded a frame: whether it answers it, and what it hands to its upper layer.
-    fn decode(
-        &mut self,
-        id: NodeId,
-        ended: &OnAir,
-        spoilt: Vec<bool>,
-        may_answer: bool,
-    ) -> (bool, Vec<Packet>) {
+    /// A node has decoded a frame, at whose start its secondary channels had been `idle` for so many steps: whether it answers
+    /// it, and what it hands to its upper layer.
+    fn decode(&mut self, id: NodeId, ended: &OnAir, spoilt: Vec<bool>, idle: &[u32]) -> (bool, Vec<Packet>) {
         let &OnAir { ref frame, to, exchange, .. } = ended;
         let now = self.now();
         if id != to {
@@ -454,8 +448,14 @@ impl Field {
         }
         let first = if self.has(Flaw::NavEndsBefore) { now + 1 } else { now };
         let nav_is_set = self.receivers[id].nav.is_some_and(|end| end >= first);
-        if frame.kind == Kind::Rts && (nav_is_set && !self.has(Flaw::CtsDespiteNav) || !may_answer) {
-            return (false, vec![]);
+        let (bss, _) = self.homes[id];
+        if frame.kind == Kind::Rts {
+            let width_mhz = self.width_of_cts(id, ended, idle);
+            let Some(width_mhz) = width_mhz.filter(|_| !nav_is_set || self.has(Flaw::CtsDespiteNav)) else {
+                return (false, vec![]);
+            };
+            let before = std::mem::replace(&mut self.exchanges[exchange].width_mhz, width_mhz);
+            self.cells[bss].record.narrow_cts += u64::from(width_mhz < before);
         }
         if frame.kind.is_response() {
             self.note_acknowledged(id, &frame.content);
@@ -466,14 +466,16 @@ impl Field {
         }
         let heard = self.node(id).hear_in_field(frame, spoilt);
         match frame.kind {
-            Kind::Cts => self.exchanges[exchange].has_sent_data = true,
+            Kind::Cts => {
+                self.exchanges[exchange].has_sent_data = true;
+                self.follow_cts(id, exchange);
+            }
             Kind::Data | Kind::Request => {
                 self.exchanges[exchange].ack_ends = Some(now + u64::from(frame.duration_field));
             }
             Kind::Ack | Kind::BlockAck => self.note_outcome(id, Outcome::Acknowledged, now),
             _ => {}
         }
-        let bss = self.homes[id].0;
         self.cells[bss].note_queue_size();
         let Heard::Receives { decoded, passed_on } = heard else {
             return (!frame.kind.is_response(), vec![]);

@@ -176,6 +176,14 @@ crate::oracle::flaw::flaws! {
     HtTellsWidth,
     /// An exchange that follows in a TXOP is as wide as its link.
     WidensInTxop,
+    /// With dynamic width there is no CTS narrower than its RTS, and with static width there is.
+    CtsOfOneWidth,
+    /// What follows a narrower CTS is as wide as the RTS.
+    WiderThanCts,
+    /// A PPDU keeps all of its MPDUs, however long it gets.
+    KeepsAllMpdus,
+    /// The MPDUs that it does not keep have failed.
+    LeftOutFails,
 }
 
 impl Flaw {

@@ -105,7 +105,21 @@ impl Node {
         self.ppdu(vec![head], psdu_bytes, mode)
     }
 
-    fn request(&mut self) -> Frame {
+    /// A PPDU of these MPDUs on the link in service, and its PSDU bytes.
+    pub(super) fn ppdu_of(&mut self, mpdus: &[Mpdu]) -> (Frame, u32) {
+        let mode = self.mode(self.contenders[self.sender].receiver());
+        let psdu_bytes = self.psdu_bytes(mpdus);
+        (self.ppdu(mpdus.to_vec(), psdu_bytes, mode), psdu_bytes)
+    }
+
+    /// The PPDU in service has these MPDUs alone; others fail.
+    pub(super) fn puts_back(&mut self, kept: &[Mpdu], psdu_bytes: u32, failed: &[Mpdu]) {
+        let mode = self.mode(self.contenders[self.sender].receiver());
+        self.link().begin(kept, psdu_bytes, mode);
+        self.link().fail_try(failed);
+    }
+
+    pub(super) fn request(&mut self) -> Frame {
         let (_, receiver) = self.serving();
         let mode = self.mode(receiver);
         let early = u64::from(self.rules.has(Flaw::EarlyRequest));

@@ -1,7 +1,7 @@
 //! What a node of a field learns about the medium (docs/medium.md, section 16).
 
 use super::Node;
-use crate::oracle::frame::{Frame, Heard, Kind, NodeId};
+use crate::oracle::frame::{Content, Frame, Heard, Kind, NodeId};
 use crate::oracle::mode::Generation;
 
 impl Node {
@@ -72,6 +72,32 @@ impl Node {
     /// The width of what I send to a peer now.
     pub fn present_width_to(&self, peer: NodeId) -> u32 {
         self.mode_to(peer).map_or(20, |mode| mode.width_mhz)
+    }
+
+    /// The CTS that I have decoded is narrower than my RTS: my frame that follows it. It keeps as many MPDUs as end in time, or
+    /// `all`; the others may have `failed`.
+    pub fn narrows(&mut self, width_mhz: u32, all: bool, failed: bool) -> Frame {
+        let wide = self.settled_data();
+        let until = wide.length + wide.duration_field;
+        self.widest_mhz = Some(width_mhz);
+        let narrow = match &wide.content {
+            &Content::Single { packet, number } => self.single_frame(packet, number),
+            Content::Mpdus(mpdus) => {
+                let mut kept = mpdus.len();
+                loop {
+                    let (frame, psdu_bytes) = self.ppdu_of(&mpdus[..kept]);
+                    if all || kept == 1 || frame.length + frame.duration_field <= until {
+                        self.puts_back(&mpdus[..kept], psdu_bytes, if failed { &mpdus[kept..] } else { &[] });
+                        break frame;
+                    }
+                    kept -= 1;
+                }
+            }
+            _ => self.request(),
+        };
+        self.data = Some(Frame { queued: wide.queued, ..narrow });
+        self.response = Some((self.settled_data(), self.rules.sifs));
+        self.settled_data()
     }
 
     /// I do not transmit, although I have won access: a new backoff, from the next boundary on, or from this one `at_once`.

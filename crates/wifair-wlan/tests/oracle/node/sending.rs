@@ -198,7 +198,7 @@ impl Node {
         }
     }
 
-    fn single_frame(&self, packet: Packet, number: u32) -> Frame {
+    pub(super) fn single_frame(&self, packet: Packet, number: u32) -> Frame {
         let rules = &self.rules;
         let form = self.form_to(packet.to);
         let response = rules.response_form(form);

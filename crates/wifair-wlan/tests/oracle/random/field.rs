@@ -351,8 +351,9 @@ pub fn subchannel_scenarios() -> impl Strategy<Value = FieldScenario> {
         flags,
         thresholds,
         prop::collection::vec(prop::option::weighted(0.7, -75.0..=-62.0f64), 3),
+        narrowing(),
     );
-    parts.prop_filter_map("out of reach", |(field, places, nears, flags, threshold, levels)| {
+    parts.prop_filter_map("out of reach", |(field, places, nears, flags, threshold, levels, narrowing)| {
         let (is_dynamic, is_said, reuses) = flags;
         let mut field = field;
         let homes = field.homes();
@@ -361,7 +362,7 @@ pub fn subchannel_scenarios() -> impl Strategy<Value = FieldScenario> {
         let split = Split {
             bsss: places[..bsss].iter().map(|place| place_of(*place, &widest)).collect(),
             is_said,
-            is_dynamic,
+            is_dynamic: is_dynamic || narrowing.is_some(),
             secondary_detection_dbm: threshold,
         };
         let overlap = |a: usize, b: usize| split.channel(a).iter().any(|of| split.channel(b).contains(of));
@@ -395,8 +396,61 @@ pub fn subchannel_scenarios() -> impl Strategy<Value = FieldScenario> {
             let ap = homes.iter().position(|home| *home == (bss, 0)).expect("it has an access point");
             within(scenario, split.bsss[bss].1, ap, &keys)?;
         }
+        if let Some(narrowing) = narrowing {
+            narrowing.on(&mut field);
+        }
         Some(field)
     })
+}
+
+/// Every exchange begins with an RTS, width is dynamic, and nodes of other BSSs that one end of a link receives are hidden from
+/// its other end: the addressee finds channels busy that the sender found idle. Long A-MPDUs do not fit what is left.
+#[derive(Clone, Debug)]
+struct Narrowing {
+    /// Pairs of nodes of different BSSs in turn: whether they are hidden from each other.
+    hidden: Vec<bool>,
+    /// Links in turn: first, gap, packets, bytes of each.
+    bursts: Vec<(u64, u64, u32, u32)>,
+}
+
+fn narrowing() -> impl Strategy<Value = Option<Narrowing>> {
+    let bytes = prop_oneof![2 => Just(1500u32), 1 => 28u32..1500];
+    let burst = (0u64..4_000, 2_000u64..20_000, 2u32..60, bytes);
+    let narrowing = (prop::collection::vec(any::<bool>(), 40), prop::collection::vec(burst, 12))
+        .prop_map(|(hidden, bursts)| Narrowing { hidden, bursts });
+    prop::option::weighted(0.4, narrowing)
+}
+
+impl Narrowing {
+    fn on(self, field: &mut FieldScenario) {
+        let homes = field.homes();
+        let pairs = (0..homes.len()).flat_map(|a| (a + 1..homes.len()).map(move |b| (a, b)));
+        let others = pairs.filter(|&(a, b)| homes[a].0 != homes[b].0);
+        for ((a, b), is_hidden) in others.zip(self.hidden) {
+            if is_hidden && !field.keys.hidden.contains(&(a, b)) {
+                field.keys.gains.retain(|&(c, d, _)| (c, d) != (a, b));
+                field.keys.hidden.push((a, b));
+            }
+        }
+        let mut bursts = self.bursts.into_iter();
+        for bss in std::iter::once(&mut field.base).chain(&mut field.neighbours) {
+            bss.rules.rts_threshold_bytes = 0;
+            if let Some(aggregation) = &mut bss.rules.aggregation {
+                (aggregation.max_mpdus, aggregation.max_ppdu) = (None, 5_484 * bss.rules.steps);
+                (aggregation.window, aggregation.max_ampdu_bytes) = (64, 65_535);
+            }
+            bss.rules = modern::within_limits(bss.rules);
+            bss.streams.truncate(3);
+            let links = (0..bss.stations.len()).flat_map(|station| [(station, false), (station, true)]);
+            let category = if bss.rules.edca.is_some() { 2 } else { 0 };
+            let streams = links.zip(&mut bursts).map(|((station, up), (first, gap, burst, ip_bytes))| {
+                let pattern = Pattern::Every { first, gap, burst };
+                Stream { station, up, ip_bytes, category, pattern }
+            });
+            bss.streams.extend(streams);
+            bss.tx_queue_limit = bss.tx_queue_limit.max(60);
+        }
+    }
 }
 
 /// Number and width of the channel of a BSS, and the number of its primary channel.

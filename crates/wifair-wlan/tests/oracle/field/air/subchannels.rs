@@ -1,9 +1,9 @@
 //! What a node makes of the channels of 20 MHz.
 
-use super::{Field, OnAir};
+use super::{Exchange, Field, OnAir};
 use crate::oracle::field::flaw::Flaw;
 use crate::oracle::field::powers::{Units, units};
-use crate::oracle::frame::{Kind, NodeId};
+use crate::oracle::frame::{Content, Kind, NodeId};
 use crate::oracle::mode::Generation;
 
 impl Field {
@@ -102,16 +102,43 @@ impl Field {
         false
     }
 
-    /// Whether the addressee of an RTS, which it has decoded, may answer it for its secondary channels.
-    pub(super) fn may_answer(&self, node: NodeId, rts: &OnAir, lock: &[u32]) -> bool {
-        if self.keys.split.is_none() || rts.frame.kind != Kind::Rts || self.has(Flaw::CtsDespiteSecondaries) {
-            return true;
-        }
+    /// The width of the CTS by which the addressee of an RTS, which it has decoded, may answer it for its secondary channels;
+    /// none, if it may not. When it locked to the RTS they had been idle for `lock` steps each.
+    pub(super) fn width_of_cts(&self, node: NodeId, rts: &OnAir, lock: &[u32]) -> Option<u32> {
+        let of_rts = self.exchanges[rts.exchange].width_mhz;
+        let Some(split) = &self.keys.split else { return Some(of_rts) };
         let tells = |generation| generation > Generation::Ht || self.has(Flaw::HtTellsWidth);
+        let is_told = self.exchanges[rts.exchange].generation.is_some_and(tells);
+        if !is_told || self.has(Flaw::CtsDespiteSecondaries) {
+            return Some(of_rts);
+        }
         let now: Vec<u32> = self.receivers[node].secondaries.iter().map(|(_, steps)| *steps).collect();
         let idle = if self.has(Flaw::SecondariesAtEndOfRts) { &now } else { lock };
-        let width_mhz = rts.subchannels.len() as u32 * 20;
-        !self.exchanges[rts.exchange].generation.is_some_and(tells)
-            || self.idle_width(idle, width_mhz) == width_mhz
+        let found = self.idle_width(idle, of_rts);
+        let may_narrow = split.is_dynamic != self.has(Flaw::CtsOfOneWidth);
+        (found == of_rts || may_narrow).then_some(found)
+    }
+
+    /// A sender has decoded the CTS of an exchange: what it sends is as wide as that.
+    pub(super) fn follow_cts(&mut self, node: NodeId, exchange: usize) {
+        let Exchange { bss, receiver, attempt, has_agreement, width_mhz, .. } = self.exchanges[exchange];
+        if width_mhz >= self.node(node).present_width_to(receiver) {
+            return;
+        }
+        if self.has(Flaw::WiderThanCts) {
+            self.exchanges[exchange].width_mhz = self.node(node).present_width_to(receiver);
+            return;
+        }
+        let [all, failed] = [Flaw::KeepsAllMpdus, Flaw::LeftOutFails].map(|flaw| self.has(flaw));
+        let data = self.node(node).narrows(width_mhz, all, failed);
+        let record = &mut self.cells[bss].record;
+        if !has_agreement {
+            record.attempts[attempt].rate = data.data_rate;
+            return;
+        }
+        record.transmissions[attempt].rate = data.data_rate;
+        if let Content::Mpdus(mpdus) = &data.content {
+            record.transmissions[attempt].mpdus.truncate(mpdus.len());
+        }
     }
 }
