@@ -414,7 +414,9 @@ fn adapting_plan() -> impl Strategy<Value = (BssSpec, Vec<PacketAt>)> {
         |((mut spec, arrivals), name, (successes, timer), tries)| {
             let told = match name {
                 // It counts by time, and is told of collisions at other instants: no interval ends in the run.
-                "minstrel-ht" => serde_json::json!({"name": name, "update_interval_ms": 1e4, "sample_interval_ms": 1e4}),
+                "minstrel-ht" => {
+                    serde_json::json!({"name": name, "update_interval_ms": 1e4, "sample_interval_ms": 1e4})
+                }
                 _ => serde_json::json!({"name": name, "success_threshold": successes, "timer_frames": timer}),
             };
             spec.mac.rate_adaptation = serde_json::from_value(told).unwrap();

@@ -5,6 +5,7 @@ use wifair_core::{StationId, Time};
 use wifair_queue::{Direction, Journal};
 
 use super::Obss;
+use crate::aggregation::{FirmwareSpec, HardwareSpec};
 use crate::bss::Bss;
 use crate::field::tests::{
     PacketAt, Trajectory, arrivals, arrive, by_tx_queue, cases, modern_plan, occupation, plan,
@@ -239,7 +240,8 @@ proptest! {
     }
 }
 
-/// As [`neighbours`], in a field with subchannels, with static and dynamic width; all stations are as wide as the channel.
+/// As [`neighbours`], in a field with subchannels, with static and dynamic width; all stations are as wide as the channel, and
+/// no node forms PPDUs ahead.
 fn wide_neighbours() -> impl Strategy<Value = (ObssSpec, Vec<Vec<PacketAt>>)> {
     let wide = neighbours().prop_filter("a channel or a station of 20 MHz", |(spec, _)| {
         let of_one_width = |(_, bss): (_, BssSpec)| bss.stations.iter().all(|station| station.phy.is_none());
@@ -248,8 +250,22 @@ fn wide_neighbours() -> impl Strategy<Value = (ObssSpec, Vec<Vec<PacketAt>>)> {
     (wide, any::<bool>()).prop_map(|((mut spec, arrivals), is_dynamic)| {
         spec.bss.field.as_mut().expect("it is a field").subchannels = true;
         spec.bss.mac.width = if is_dynamic { WidthUse::Dynamic } else { WidthUse::Static };
+        form_at_access(&mut spec.bss.ap, &mut spec.bss.stations);
+        for NeighbourSpec { ap, stations, .. } in &mut spec.neighbours {
+            form_at_access(ap, stations);
+        }
         (spec, arrivals)
     })
+}
+
+/// A firmware in place of `ath9k`.
+fn form_at_access(ap: &mut ApSpec, stations: &mut [StationSpec]) {
+    let of_stations = stations.iter_mut().map(|station| &mut station.hardware);
+    for hardware in std::iter::once(&mut ap.hardware).chain(of_stations) {
+        if matches!(hardware, HardwareSpec::Ath9k(_)) {
+            *hardware = HardwareSpec::Firmware(FirmwareSpec::default());
+        }
+    }
 }
 
 /// A copy with the channel as a whole.
