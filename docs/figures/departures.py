@@ -82,6 +82,7 @@ SWITCHES: dict[str, Settings] = {
         "field.subchannels": True,
         "field.secondary_detection_dbm": -62.0,
     },
+    "a firmware with AQL below the scheme": {"ap.hardware": "firmware"},
     "1 % of the MAC ACKs lost": {"station.frame_error_rate": {"ack_up": 0.01, "ack_down": 0.01}},
 }
 # The last cell: neighbours receive each other with −70 dBm.
