@@ -46,6 +46,18 @@ impl Ppdu {
         Ppdu::new(on_air, psdu_bytes, 1, on_air.acknowledgement)
     }
 
+    /// A PPDU of so many bytes and MPDUs, with so much spacing, that was formed before, perhaps in another mode. An ACK answers
+    /// it if it has one MPDU.
+    pub(crate) fn in_mode(
+        on_air: &OnAir,
+        (psdu_bytes, mpdus): (u32, u32),
+        spacing_bytes: u32,
+        block_ack: Time,
+    ) -> Ppdu {
+        let response = if mpdus == 1 { on_air.acknowledgement } else { block_ack };
+        Ppdu { spacing_bytes, ..Ppdu::new(on_air, psdu_bytes, mpdus, response) }
+    }
+
     /// Placeholder before the first PPDU.
     pub(crate) fn none() -> Ppdu {
         Ppdu {

@@ -451,9 +451,12 @@ impl Originator {
         let (mut since, mut count) = (Time::ZERO, 0);
         let mut note = |taken_at, more| {
             if taken_at != since && count > 0 {
-                first(since, std::mem::take(&mut count));
+                let waited = std::mem::take(&mut count);
+                if since != NOTED {
+                    first(since, waited);
+                }
             }
-            (since, count) = (taken_at, if taken_at == NOTED { 0 } else { count + more });
+            (since, count) = (taken_at, count + more);
         };
         if self.ordinary && ppdu == self.in_service {
             debug_assert!(self.formed().map(|mpdu| u64::from(mpdu.bytes)).sum::<u64>() == bytes);

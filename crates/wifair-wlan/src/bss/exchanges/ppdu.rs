@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wifair_core::Time;
 
 use super::{Exchanges, tries};
-use crate::aggregation::{AggregationRules, Formed, MpduDelivery, Occasion, Psdu, QueuedPpdu, Tries};
+use crate::aggregation::{AggregationRules, Formed, MpduDelivery, Occasion, QueuedPpdu, Tries};
 use crate::channel::Attempt;
 use crate::exchange::{OngoingExchange, ReceptionOutcome};
 use crate::node::{EdcafId, LinkId};
@@ -76,7 +76,18 @@ impl Exchanges {
         let spacing_bytes = on_air.bytes_in(self.nodes.aggregation_rules().spacing);
         let Formed { ppdu: number, psdu } =
             self.nodes.transmitter(sender).form(link, max_psdu_bytes, spacing_bytes, &self.phy, now);
-        let ppdu = Ppdu { spacing_bytes, ..of_psdu(self, &on_air, sender, link, psdu) };
+        let block_ack = self.block_ack(&on_air, sender, link);
+        let ppdu = match psdu {
+            Some(psdu) => {
+                let response = if psdu.mpdus() == 1 { on_air.acknowledgement } else { block_ack };
+                let psdu_bytes = psdu.bytes(on_air.mode.format.has_s_mpdus());
+                Ppdu { spacing_bytes, ..Ppdu::new(&on_air, psdu_bytes, psdu.mpdus(), response) }
+            }
+            None => Ppdu {
+                airtime: self.request_airtime(link),
+                ..Ppdu::new(&on_air, REQUEST_BYTES, 0, block_ack)
+            },
+        };
         let tries = (!chain.is_empty()).then(|| Tries::new(chain));
         QueuedPpdu { link, number, ppdu, samples: samples && tries.is_some(), tries }
     }
@@ -210,23 +221,6 @@ impl Exchanges {
     }
 }
 
-/// The PPDU of a PSDU, or a Block Ack Request, for a link of `sender`.
-#[inline(always)] // into the usual exchange
-fn of_psdu(exchanges: &Exchanges, on_air: &OnAir, sender: EdcafId, link: LinkId, psdu: Option<Psdu>) -> Ppdu {
-    let block_ack = exchanges.block_ack(on_air, sender, link);
-    match psdu {
-        Some(psdu) => {
-            let response = if psdu.mpdus() == 1 { on_air.acknowledgement } else { block_ack };
-            let psdu_bytes = psdu.bytes(on_air.mode.format.has_s_mpdus());
-            Ppdu::new(on_air, psdu_bytes, psdu.mpdus(), response)
-        }
-        None => Ppdu {
-            airtime: exchanges.request_airtime(link),
-            ..Ppdu::new(on_air, REQUEST_BYTES, 0, block_ack)
-        },
-    }
-}
-
 /// Gives the PPDU in service of `sender` the mode that its link has now. It keeps the longest prefix of its MPDUs, at least the
 /// first, with which it and its response last no longer than `before` it.
 pub(super) fn shorten(exchanges: &mut Exchanges, sender: EdcafId, before: &Ppdu) {
@@ -235,13 +229,21 @@ pub(super) fn shorten(exchanges: &mut Exchanges, sender: EdcafId, before: &Ppdu)
     let on_air = Arc::clone(&exchanges.links[link.index()].on_air);
     let spacing_bytes = on_air.bytes_in(exchanges.nodes.aggregation_rules().spacing);
     let last = before.airtime + before.response;
-    let mut ppdu = of_psdu(exchanges, &on_air, sender, link, None);
-    if !before.is_request() {
-        let agreement = exchanges.nodes.agreement(link, ac).expect("it has a link queue in service");
-        let psdus = agreement.originator.psdus(spacing_bytes);
-        let ppdus = psdus.map(|(_, psdu)| of_psdu(exchanges, &on_air, sender, link, Some(psdu)));
-        let fits = |ppdu: &Ppdu| ppdu.mpdus == 1 || ppdu.airtime + ppdu.response <= last;
-        ppdu = ppdus.take_while(fits).last().expect("a PPDU has an MPDU");
-    }
-    exchanges.nodes.transmitter(sender).shorten(Ppdu { spacing_bytes, ..ppdu });
+    let block_ack = exchanges.block_ack(&on_air, sender, link);
+    let ppdu = match before.is_request() {
+        true => {
+            let airtime = exchanges.request_airtime(link);
+            Ppdu { airtime, ..Ppdu::new(&on_air, REQUEST_BYTES, 0, block_ack) }
+        }
+        false => {
+            let agreement = exchanges.nodes.agreement(link, ac).expect("it has a link queue in service");
+            let has_s_mpdus = on_air.mode.format.has_s_mpdus();
+            let sizes = agreement.originator.psdus(spacing_bytes);
+            let sizes = sizes.map(|(_, psdu)| (psdu.bytes(has_s_mpdus), psdu.mpdus()));
+            let ppdus = sizes.map(|size| Ppdu::in_mode(&on_air, size, spacing_bytes, block_ack));
+            let fits = |ppdu: &Ppdu| ppdu.mpdus == 1 || ppdu.airtime + ppdu.response <= last;
+            ppdus.take_while(fits).last().expect("a PPDU has an MPDU")
+        }
+    };
+    exchanges.nodes.transmitter(sender).shorten(ppdu);
 }

@@ -42,9 +42,8 @@ pub(super) fn retry(exchanges: &mut Exchanges, sender: EdcafId) -> bool {
     let edcaf = exchanges.nodes.edcaf(sender);
     let (link, &Ppdu { psdu_bytes, spacing_bytes, mpdus, .. }) = (edcaf.link(), edcaf.ppdu());
     let on_air = exchanges.modes.on_air(link.station(), mode, rts);
-    let response =
-        if mpdus == 1 { on_air.acknowledgement } else { exchanges.block_ack(&on_air, sender, link) };
-    let ppdu = Ppdu { spacing_bytes, ..Ppdu::new(&on_air, psdu_bytes, mpdus, response) };
+    let block_ack = exchanges.block_ack(&on_air, sender, link);
+    let ppdu = Ppdu::in_mode(&on_air, (psdu_bytes, mpdus), spacing_bytes, block_ack);
     exchanges.nodes.edcaf_mut(sender).set_ppdu(ppdu);
     true
 }
