@@ -413,7 +413,7 @@ fn adapting_plan() -> impl Strategy<Value = (BssSpec, Vec<PacketAt>)> {
     (prop_oneof![plan(), modern_plan()], name, parameters, prop::option::of(2_u32..8)).prop_map(
         |((mut spec, arrivals), name, (successes, timer), tries)| {
             let told = match name {
-                // It counts by time, and hears of collisions at other instants: no interval ends in the run.
+                // It counts by time, and learns of collisions at other instants: no interval ends in the run.
                 "minstrel-ht" => {
                     serde_json::json!({"name": name, "update_interval_ms": 1e4, "sample_interval_ms": 1e4})
                 }
