@@ -15,13 +15,16 @@ from wifair.neighbours.grid import adoption_cells, busy_cells, cells, names, pap
 from wifair.neighbours.houses import (
     ALONE,
     BUFFERS,
+    BY_20_MHZ,
     CHANGE_IDS,
     CHANNELS,
     FORMS,
     MINE,
     ONE,
+    PARTS,
     SHARES,
     THREE,
+    WIDTH_IDS,
     Size,
     adopters,
     heard,
@@ -77,7 +80,7 @@ def differing(before: Any, after: Any, path: str = "") -> list[str]:
 def test_each_change_changes_what_it_says_at_one_access_point(plan: str) -> None:
     made = {str(cell.keys["change"]): cell.scenario.plan() for cell in cells(2, plan, QUICK)}
     before = made.pop("as-it-is")
-    assert list(made) == list(CHANGE_IDS)
+    assert list(made) == [change for change in CHANGE_IDS if change not in WIDTH_IDS]
     for change, after in made.items():
         places = differing(before, after)
         allowed = {"channel": ".bss_channel", "rts": ".bss.mac"}.get(change, ".bss.ap")
@@ -85,6 +88,23 @@ def test_each_change_changes_what_it_says_at_one_access_point(plan: str) -> None
         assert all(place.startswith((allowed, ".neighbours")) for place in places), (change, places)
         if change != "rts":
             assert not any(place.startswith(".neighbours") for place in places), change
+
+
+def test_a_narrower_flat_keeps_a_part_of_its_channel_with_the_primary_one_and_the_others_theirs() -> None:
+    before, *narrow = (cell.scenario.plan() for cell in cells(2, BY_20_MHZ, QUICK))
+    assert before["bss"]["field"]["subchannels"]
+    assert (before["bss"]["phy"]["width_mhz"], before["bss_channel"], before.get("bss_primary")) == (80, 42, None)
+    for after, (width, channel) in zip(narrow, PARTS.items(), strict=True):
+        assert (after["bss"]["phy"]["width_mhz"], after["bss_channel"]) == (width, channel)
+        assert {(other["channel"], other["width_mhz"]) for other in after["neighbours"]} == {(42, 80)}
+
+
+def test_below_every_scheme_is_hardware_but_where_the_resident_has_none() -> None:
+    made = {str(cell.keys["change"]): cell.scenario.plan() for cell in cells(1, ONE, SMALL)}
+    for change, plan in made.items():
+        mine, *others = (bss["ap"]["hardware"]["name"] for bss in (plan["bss"], *plan["neighbours"]))
+        assert mine == ("ideal" if change == "ideal" else "firmware")
+        assert set(others) == {"firmware"}
 
 
 def test_the_quietest_channel_has_the_fewest_that_the_access_point_detects() -> None:

@@ -15,6 +15,8 @@
 - The claims of the busy evening were added after two houses of the quick form had been run, in which the buffer of the evening held packets
   for 3 ms in the mean, and before any run with the flows of the busy evening.
 - The claims of OBSS PD were added when the results of all others were known, and before the first run of a house with it.
+- The claims of hardware and widths were added when the results of all others, without a hardware queue below the scheme, were known, and
+  before the first results of a house with either. From then on all flats have hardware; all else was run again.
 - There is no correction over claims: of twenty that are decided at 95 %, one is wrong by chance.
 """
 
@@ -34,7 +36,9 @@ from wifair.neighbours.houses import (
     AMONG,
     AS_IT_IS,
     BUFFER_IDS,
+    BY_20_MHZ,
     CHANNEL,
+    IDEAL,
     OBSS_PD,
     ONE,
     PLANS,
@@ -42,6 +46,8 @@ from wifair.neighbours.houses import (
     STRONG,
     TITLES,
     WEAK,
+    WIDTH_IDS,
+    WIDTH_MHZ,
 )
 from wifair.neighbours.measured import ADOPTION, BUSY, CRITERIA, DELAY, GOODPUT, HOUSES, Measured, Place
 from wifair.papers.claims import Claim, Effect, Number, Point, Relation
@@ -156,6 +162,37 @@ def _of_ranks(plan: str) -> list[Claim[Measured]]:
             f"{PLANS[plan]}: at −72 dBm against none",
             lambda m: {OBSS_PD: gain(m, OBSS_PD)},
         ),
+        _same(
+            f"hardware/{plan}",
+            RANKING,
+            "What lies below the scheme makes no difference to the resident.",
+            f"{PLANS[plan]}: the gain in delay and in goodput without a hardware queue within ±1 unit",
+            lambda m: {c.id: m.mine(_at(plan, IDEAL), _at(plan), c) for c in CRITERIA},
+        ),
+    ]
+
+
+def _of_width(width: str) -> list[Claim[Measured]]:
+    """Claims on a narrower channel at the resident's flat."""
+
+    def gain(of: Callable[[Measured, Place, Place, Criterion], Values], m: Measured) -> Values:
+        return of(m, _at(BY_20_MHZ, width), _at(BY_20_MHZ), DELAY)
+
+    return [
+        _relation(
+            f"width/{width}",
+            RANKING,
+            f"A narrower channel in his flat raises the resident's delay: {TITLES[width]}.",
+            f"{PLANS[BY_20_MHZ]}: the loss in delay against {WIDTH_MHZ} MHz",
+            lambda m: {"delay": -gain(Measured.mine, m)},
+        ),
+        _relation(
+            f"others-width/{width}",
+            NEIGHBOURS,
+            f"A narrower channel in one flat lowers the neighbours' delay: {TITLES[width]}.",
+            f"{PLANS[BY_20_MHZ]}: the neighbours' mean gain in delay against {WIDTH_MHZ} MHz",
+            lambda m: {"delay": gain(Measured.others, m)},
+        ),
     ]
 
 
@@ -173,6 +210,15 @@ def _of_others(plan: str) -> list[Claim[Measured]]:
         )
         for scheme in BUFFER_IDS
     ]
+    made.append(
+        _same(
+            f"others-hardware/{plan}",
+            NEIGHBOURS,
+            "What lies below the scheme of one access point makes no difference to the neighbours.",
+            f"{PLANS[plan]}: the neighbours' mean gain in delay and in goodput without a hardware queue there within ±1 unit",
+            partial(gains, IDEAL),
+        )
+    )
     made.append(
         _relation(
             f"others-strong/{plan}",
@@ -246,7 +292,7 @@ def _of_each() -> list[CountClaim[Measured]]:
             "neighbours",
             partial(count, change),
         )
-        for change in (*BUFFER_IDS, CHANNEL, STRONG, OBSS_PD)
+        for change in (*BUFFER_IDS, CHANNEL, STRONG, OBSS_PD, IDEAL)
     ]
 
 
@@ -383,6 +429,8 @@ def _every() -> Sequence[StudyClaim]:
     found: list[StudyClaim] = []
     for plan in AMONG:
         found += [*_of_schemes(plan), *_of_ranks(plan), *_of_others(plan)]
+    for width in WIDTH_IDS:
+        found += _of_width(width)
     return (*found, *_of_each(), *_of_busy(), *_of_adoption(), *_of_papers())
 
 

@@ -13,7 +13,7 @@ from wifair.everything.shares import WORDS
 from wifair.markdown import table
 from wifair.neighbours.claims import ADOPTERS, BUSY_EVENING, NEGLIGIBLE, NEIGHBOURS, PAPERS, RANKING, effect, losers
 from wifair.neighbours.findings import FINDINGS
-from wifair.neighbours.houses import ALONE, AMONG, AS_IT_IS, CHANGE_IDS, ONE, PLANS, SHARES, THREE, TITLES
+from wifair.neighbours.houses import ALONE, AMONG, AS_IT_IS, BY_20_MHZ, CHANGE_IDS, ONE, PLANS, SHARES, THREE, TITLES
 from wifair.neighbours.measured import (
     ADOPTION,
     BUSY,
@@ -98,9 +98,8 @@ def _rank(m: Measured, part: str, plan: str, beyond: Sequence[str] = ()) -> str:
 
 def ranking_text(m: Measured) -> str:
     """By plan of channels, the changes in the order of the resident's gain in delay."""
-    return (
-        "\n\n".join(_rank(m, HOUSES, plan, (OF_SEEDS,) if plan == ONE else ()) for plan in (ONE, THREE, ALONE)) + "\n"
-    )
+    plans = (ONE, BY_20_MHZ, THREE, ALONE)
+    return "\n\n".join(_rank(m, HOUSES, plan, (OF_SEEDS,) if plan == ONE else ()) for plan in plans) + "\n"
 
 
 def busy_text(m: Measured) -> str:
@@ -111,11 +110,11 @@ def busy_text(m: Measured) -> str:
 def neighbours_text(m: Measured) -> str:
     """By change, what all neighbours together have of their delay and goodput, and what is shown of each in the first house."""
     parts = []
-    for plan in AMONG:
+    for plan in (ONE, BY_20_MHZ, THREE):
         headings = ["change at one flat", "neighbours' delay ×", "neighbours' goodput ×"]
         as_is = Place(HOUSES, plan, AS_IT_IS.id)
         lines = []
-        for change in CHANGE_IDS:
+        for change in [id for id in CHANGE_IDS if m.has(Place(HOUSES, plan, id))]:
             cells = [
                 factor(m.others(Place(HOUSES, plan, change), as_is, criterion), criterion) for criterion in CRITERIA
             ]
@@ -251,7 +250,8 @@ def ranking(m: Measured) -> Figure:
         part, plan = (ONE_HOUSE, ONE) if series == SEEDS else (HOUSES, _plan(series))
         return _of(m, part, plan, change, criterion) if m.has(Place(part, plan, change)) else None
 
-    return _factors("resident's ", CHANGE_IDS, (PLANS[ONE], SEEDS, PLANS[THREE], PLANS[ALONE]), found)
+    series = (PLANS[ONE], SEEDS, PLANS[THREE], PLANS[ALONE], PLANS[BY_20_MHZ])
+    return _factors("resident's ", CHANGE_IDS, series, found)
 
 
 def busy(m: Measured) -> Figure:
@@ -275,12 +275,14 @@ def _plan(title: str) -> str:
 def neighbours(m: Measured) -> Figure:
     """What the neighbours together have of their delay and goodput after each change of one."""
 
-    def found(change: str, series: str, criterion: Criterion) -> Interval:
+    def found(change: str, series: str, criterion: Criterion) -> Interval | None:
         plan = _plan(series)
+        if not m.has(Place(HOUSES, plan, change)):
+            return None
         gained = m.others(Place(HOUSES, plan, change), Place(HOUSES, plan, AS_IT_IS.id), criterion)
         return factor(gained, criterion)
 
-    return _factors("neighbours' ", CHANGE_IDS, [PLANS[plan] for plan in AMONG], found)
+    return _factors("neighbours' ", CHANGE_IDS, [PLANS[plan] for plan in (*AMONG, BY_20_MHZ)], found)
 
 
 def adoption(m: Measured) -> Figure:

@@ -2,7 +2,7 @@
 
 A house is that of the residential scenario of TGax, with the positions of all access points and stations and the channels drawn from its
 number. Its traffic is drawn from a seed, which is the number of the house unless one house is run with several seeds. Every flat has the
-traffic `evening`.
+traffic `evening`, and below the scheme the hardware that access points of 802.11ax have.
 """
 
 from __future__ import annotations
@@ -21,13 +21,17 @@ Table = dict[str, Any]
 
 # The flat whose resident changes something.
 MINE = "mine"
-# Who is on which channel: the resident's BSS without any other; each BSS on a channel drawn from three; all on one.
-ALONE, THREE, ONE = "alone", "three", "one"
+# Who is on which channel: the resident's BSS without any other; each BSS on a channel drawn from three; all on one; and all on one with
+# powers by channel of 20 MHz. Among other widths these are compared with nothing else.
+ALONE, THREE, ONE, BY_20_MHZ = "alone", "three", "one", "by-20-mhz"
 CHANNELS = (42, 106, 155)
+WIDTH_MHZ = 80
+HARDWARE = "firmware"
 PLANS: Mapping[str, str] = {
     ALONE: "no neighbour on the channel",
     THREE: "three channels, drawn",
     ONE: "all on one channel",
+    BY_20_MHZ: "all on one channel, judged by channels of 20 MHz",
 }
 # Those with neighbours on the channel.
 AMONG = (ONE, THREE)
@@ -91,22 +95,30 @@ BUFFERS = (
     Change("air-share", "`air-share`", {"ap.scheme": "air-share"}),
     Change("short", "tail drop, 100 packets", {"ap.limit_packets": 100}),
 )
-CHANNEL, STRONG, WEAK, RTS, OBSS_PD = "channel", "strong", "weak", "rts", "obss-pd"
+CHANNEL, STRONG, WEAK, RTS, OBSS_PD, IDEAL = "channel", "strong", "weak", "rts", "obss-pd", "ideal"
 # TGax has access points of 20 dBm.
 OTHERS = (
     Change(STRONG, "23 dBm at the access point, not 20", {"ap.tx_power_dbm": 23.0}),
     Change(WEAK, "17 dBm at the access point, not 20", {"ap.tx_power_dbm": 17.0}),
     Change(RTS, "RTS from 500 bytes, in the whole house", everywhere={"mac.rts_threshold_bytes": 500}),
     Change(OBSS_PD, "OBSS PD at −72 dBm in the flat", {"ap.obss_pd_dbm": -72.0}),
+    Change(IDEAL, "no hardware queue below the scheme (`ideal`)", {"ap.hardware": "ideal"}),
+)
+# The part of the channel that the resident keeps, with its primary channel, by width in MHz.
+PARTS = {40: 38, 20: 36}
+WIDTHS = tuple(
+    Change(f"{mhz}-mhz", f"{mhz} MHz in the flat, not {WIDTH_MHZ}", {"width_mhz": mhz, "channel": channel})
+    for mhz, channel in PARTS.items()
 )
 # Ids and titles in the order of tables.
 TITLES: Mapping[str, str] = {
     AS_IT_IS.id: AS_IT_IS.title,
     **{change.id: change.title for change in BUFFERS},
     CHANNEL: "the channel with the fewest other access points",
-    **{change.id: change.title for change in OTHERS},
+    **{change.id: change.title for change in (*OTHERS, *WIDTHS)},
 }
 BUFFER_IDS = tuple(change.id for change in BUFFERS)
+WIDTH_IDS = tuple(change.id for change in WIDTHS)
 CHANGE_IDS = tuple(name for name in TITLES if name != AS_IT_IS.id)
 
 
@@ -115,6 +127,9 @@ def house(number: int, plan: str, size: Size, **more: Any) -> Scenario:
     channels = list(CHANNELS) if plan == THREE else [CHANNELS[0]]
     made = Scenario(
         building={**size.building, "seed": number, "channels": channels},
+        phy={"width_mhz": WIDTH_MHZ},
+        ap={"hardware": HARDWARE},
+        field={"subchannels": plan == BY_20_MHZ},
         run={"warmup_s": size.warmup_s, "duration_s": size.duration_s, "record_transfers": False},
         **more,
     )
@@ -150,7 +165,9 @@ def quietest(number: int, plan: str, size: Size) -> Change:
 
 
 def changes(number: int, plan: str, size: Size) -> Sequence[Change]:
-    """What a resident can change under a plan of channels; alone, the buffer."""
+    """What a resident can change under a plan of channels: alone, the buffer; with powers by channel of 20 MHz, the width."""
+    if plan == BY_20_MHZ:
+        return WIDTHS
     return BUFFERS if plan == ALONE else (*BUFFERS, quietest(number, plan, size), *OTHERS)
 
 

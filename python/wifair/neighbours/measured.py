@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from wifair.analysis.comparison import Differences
 from wifair.everything.criteria import SHARE_MATTERS, THROUGHPUT_MATTERS, Criterion
 from wifair.everything.verdict import Verdict
-from wifair.neighbours.houses import ALONE, AS_IT_IS, BUFFER_IDS, CHANGE_IDS
+from wifair.neighbours.houses import AS_IT_IS, BUFFER_IDS
 from wifair.papers.runs import CellRuns
 from wifair.stats import Values
 
@@ -122,9 +122,9 @@ def _mean(gained: Values) -> Values:
     return found
 
 
-def verdict(values: Mapping[tuple[Place, str], Values], part: str, plan: str, changes: Sequence[str] = ()) -> Verdict:
-    """The judge of `wifair compare --all` on the resident's delay and goodput, under these changes; by default tail drop as it is, and all."""
-    names = tuple(changes) or (AS_IT_IS.id, *(BUFFER_IDS if plan == ALONE else CHANGE_IDS))
+def verdict(values: Mapping[tuple[Place, str], Values], part: str, plan: str, changes: Sequence[str]) -> Verdict:
+    """The judge of `wifair compare --all` on the resident's delay and goodput, under these changes."""
+    names = tuple(changes)
     found: dict[str, Any] = {
         criterion.id: np.stack([values[Place(part, plan, name), criterion.id][:, 0] for name in names])
         for criterion in CRITERIA

@@ -14,7 +14,21 @@ from wifair.everything.side_effects import side_effects
 from wifair.neighbours import figures, findings
 from wifair.neighbours.claims import ADOPTERS, BUSY_EVENING, CLAIMS, NEIGHBOURS, PAPERS, RANKING, StudyClaim
 from wifair.neighbours.grid import adoption_cells, busy_cells, cells, keys, names, paper_cells, share
-from wifair.neighbours.houses import ALONE, AMONG, AS_IT_IS, BUFFERS, FORMS, MINE, ONE, SHARES, Size, adopters
+from wifair.neighbours.houses import (
+    ALONE,
+    AMONG,
+    AS_IT_IS,
+    BUFFERS,
+    BY_20_MHZ,
+    FORMS,
+    HARDWARE,
+    MINE,
+    ONE,
+    SHARES,
+    WIDTH_MHZ,
+    Size,
+    adopters,
+)
 from wifair.neighbours.measured import ADOPTION, BUSY, CRITERIA, HOUSES, ONE_HOUSE, Measured, Place, Which, best_of
 from wifair.papers import Reproduction
 from wifair.papers.claims import judge
@@ -31,9 +45,9 @@ if TYPE_CHECKING:
 
 # The plans of channels that each figure needs.
 PLANS: Mapping[str | None, Sequence[str]] = {
-    None: (ALONE, *AMONG),
-    RANKING: (ALONE, *AMONG),
-    NEIGHBOURS: AMONG,
+    None: (ALONE, *AMONG, BY_20_MHZ),
+    RANKING: (ALONE, *AMONG, BY_20_MHZ),
+    NEIGHBOURS: (*AMONG, BY_20_MHZ),
     ADOPTERS: (ONE,),
     BUSY_EVENING: (),
     PAPERS: (),
@@ -122,7 +136,8 @@ def reproduce(
             "warmup_s": size.warmup_s,
             "duration_s": size.duration_s,
             **({"best_scheme": found.best} if found.best else {}),
-            "air": "80 MHz, fixed rates, a single user per PPDU; no OFDMA, no hardware below the scheme",
+            "hardware": HARDWARE,
+            "air": f"{WIDTH_MHZ} MHz, fixed rates, a single user per PPDU; no OFDMA",
         },
     )
 
