@@ -68,6 +68,11 @@ def _unusable(page: Path, error: OSError) -> InputError:
     return InputError(f"{page}: cannot be read and written: {error.strerror}.")
 
 
+def sentence(text: str) -> str:
+    """The text with a capital letter first; all else stays."""
+    return text[:1].upper() + text[1:]
+
+
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table."""
     lines = [headings, ["---"] * len(headings), *rows]

@@ -16,7 +16,7 @@ from wifair.everything.scenarios import Staged
 from wifair.everything.values import beside
 from wifair.everything.values import write as write_values
 from wifair.everything.verdict import Standing
-from wifair.markdown import Marks, table
+from wifair.markdown import Marks, sentence, table
 from wifair.results.results import versions
 
 COMMAND = "wifair compare --all --page"
@@ -119,7 +119,7 @@ def title(overview: Overview) -> str:
 
 def about(staged: Staged) -> str:
     """What a scenario is, and why it is there."""
-    return f"{_sentence(staged.title)} ({staged.source}).{f' Why: {staged.why}.' if staged.why else ''}"
+    return f"{sentence(staged.title)} ({staged.source}).{f' Why: {staged.why}.' if staged.why else ''}"
 
 
 def records(overview: Overview) -> str:
@@ -203,7 +203,3 @@ def _reasons(refused: Mapping[str, str]) -> dict[str, list[str]]:
     for name, reason in refused.items():
         found.setdefault(reason.replace(name, "it"), []).append(name)
     return found
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]

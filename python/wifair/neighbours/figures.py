@@ -10,7 +10,7 @@ import numpy as np
 from wifair import plots
 from wifair.everything.criteria import Criterion
 from wifair.everything.shares import WORDS
-from wifair.markdown import table
+from wifair.markdown import sentence, table
 from wifair.neighbours.claims import ADOPTERS, BUSY_EVENING, NEGLIGIBLE, NEIGHBOURS, PAPERS, RANKING, effect, losers
 from wifair.neighbours.findings import FINDINGS
 from wifair.neighbours.houses import ALONE, AMONG, AS_IT_IS, BY_20_MHZ, CHANGE_IDS, ONE, PLANS, SHARES, THREE, TITLES
@@ -93,7 +93,7 @@ def _rank(m: Measured, part: str, plan: str, beyond: Sequence[str] = ()) -> str:
     headings = ["change", "delay ×", "goodput ×", "standing"]
     headings[2:2] = ["delay ×, first house"] if OF_SEEDS in beyond else []
     headings += ["neighbours' delay ×", "neighbours' goodput ×"] if OF_NEIGHBOURS in beyond else []
-    return f"**{PLANS[plan].capitalize()}** ({_absolute(m, part, plan)}):\n\n{table(headings, lines)}"
+    return f"**{sentence(PLANS[plan])}** ({_absolute(m, part, plan)}):\n\n{table(headings, lines)}"
 
 
 def ranking_text(m: Measured) -> str:
@@ -125,7 +125,7 @@ def neighbours_text(m: Measured) -> str:
             lines.append(line)
         if plan == ONE:
             headings.append("of the first house's: lose, do not lose, open")
-        parts.append(f"**{PLANS[plan].capitalize()}:**\n\n{table(headings, lines)}")
+        parts.append(f"**{sentence(PLANS[plan])}:**\n\n{table(headings, lines)}")
     return "\n\n".join(parts) + "\n"
 
 

@@ -21,8 +21,8 @@ Table = dict[str, Any]
 
 # The flat whose resident changes something.
 MINE = "mine"
-# Who is on which channel: the resident's BSS without any other; each BSS on a channel drawn from three; all on one; and all on one with
-# powers by channel of 20 MHz. Among other widths these are compared with nothing else.
+# Who is on which channel: the resident's BSS without any other; each BSS on a channel drawn from three; all on one; and all on
+# one with powers by channel of 20 MHz, as they have to be if widths differ.
 ALONE, THREE, ONE, BY_20_MHZ = "alone", "three", "one", "by-20-mhz"
 CHANNELS = (42, 106, 155)
 WIDTH_MHZ = 80
