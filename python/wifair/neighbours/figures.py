@@ -184,7 +184,7 @@ def _panel(axes: Axes, rows: Rows, series: Sequence[str], band: tuple[float, flo
         axes.axvspan(*band, color="#eeeeee", zorder=0)
     axes.axvline(line, color="#777777", linewidth=0.8, zorder=1)
     for place, name in enumerate(series):
-        offset = 0.22 * (place - (len(series) - 1) / 2)
+        offset = min(0.22, 0.76 / len(series)) * (place - (len(series) - 1) / 2)
         points = [(row + offset, found[name]) for row, (_, found) in enumerate(rows) if name in found]
         means = [each.estimate for _, each in points]
         below = [0.0 if each.low is None else each.estimate - each.low for _, each in points]
