@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from wifair import InputError, Results, Scenario, Store, WifairError, _native
 from wifair.results import segment
 from wifair.study import Cell, Study, StudyInterrupted, run_studies
 from wifair.study import store as store_module
+from wifair.study import study as study_module
 from wifair.study.prune import prune
 from wifair.study.store import engines
 
@@ -206,6 +208,45 @@ def test_ctrl_c_saves_what_is_finished(tmp_path: Path) -> None:
     with pytest.raises(StudyInterrupted):
         run_studies([Study(cells, 1)], threads=1, progress=press, store=tmp_path)
     assert Store(tmp_path).mine.replications().height == 1
+
+
+class OneByOne:
+    """A batch of the engine that hands over one replication at every second call, and nothing in between."""
+
+    def __init__(self, jobs: list[tuple[str, int]]) -> None:
+        batch = _native.Batch(jobs, 1)
+        while batch.wait(1_000) < len(jobs):
+            pass
+        tables = {name: pl.DataFrame(table) for name, table in batch.take().items()}
+        self.is_empty = True
+        self.left = [{name: table.filter(job=job) for name, table in tables.items()} for job in range(len(jobs))]
+
+    def take(self) -> dict[str, pl.DataFrame]:
+        """The tables of the next replication, or empty ones."""
+        self.is_empty = not self.is_empty
+        return {"runs": pl.DataFrame({"job": []})} if self.is_empty else self.left.pop(0)
+
+
+def test_what_takes_long_to_store_is_not_put_off_for_hours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Merging segments may take a minute on a busy machine."""
+    now, written = [0.0], list[float]()
+    monkeypatch.setattr(study_module, "monotonic", lambda: now[0])
+    write = segment.write
+
+    def slow(*arguments: Any) -> None:
+        write(*arguments)
+        now[0] += 60.0
+        written.append(now[0])
+
+    monkeypatch.setattr(segment, "write", slow)
+    jobs = [(scenario().plan_json, seed) for seed in range(1, 5)]
+    finished = study_module._Finished(jobs, Store(tmp_path), frozenset(), anew=False)
+    batch = OneByOne(jobs)
+    while batch.left:
+        now[0] += 100.0
+        finished.collect(batch, range(len(jobs)), last=False)  # type: ignore[arg-type]
+    assert len(written) > 1
+    assert all(after - before < 200 for before, after in pairwise(written))
 
 
 def test_folders_that_are_no_store(tmp_path: Path) -> None:

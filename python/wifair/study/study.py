@@ -38,9 +38,11 @@ POLL_MS = 100
 # The longest time for which finished replications are taken while others run, which may finish faster than they are taken.
 TAKING_S = 0.5
 
-# Interval at which finished replications are stored, and the largest share of time that storing may take.
+# Interval at which finished replications are stored, the largest share of time that storing may take, and how long it may be put off
+# for that.
 BATCH_S = 2.0
 STORE_SHARE = 0.01
+MOST_UNSAVED_S = 60.0
 
 
 class StudyInterrupted(Interrupted):
@@ -250,7 +252,7 @@ class _Finished:
             self.store.put(self.jobs, self._kept(together(self.unsaved)))
         self.unsaved = []
         now = monotonic()
-        self.next_save_s = now + max(BATCH_S, (now - began) / STORE_SHARE)
+        self.next_save_s = now + min(max(BATCH_S, (now - began) / STORE_SHARE), MOST_UNSAVED_S)
 
     def _kept(self, tables: Tables) -> Tables:
         if not self.unkept:
