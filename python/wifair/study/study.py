@@ -38,8 +38,8 @@ POLL_MS = 100
 # The longest time for which finished replications are taken while others run, which may finish faster than they are taken.
 TAKING_S = 0.5
 
-# Interval at which finished replications are stored, the largest share of time that storing may take, and how long it may be put off
-# for that.
+# Interval at which finished replications are stored, the largest share of time that storing may take, and the longest interval for
+# that.
 BATCH_S = 2.0
 STORE_SHARE = 0.01
 MOST_UNSAVED_S = 60.0
