@@ -38,8 +38,7 @@ POLL_MS = 100
 # The longest time for which finished replications are taken while others run, which may finish faster than they are taken.
 TAKING_S = 0.5
 
-# Interval at which finished replications are stored, the largest share of time that storing may take, and the longest interval for
-# that.
+# Interval at which finished replications are stored, the largest share of time that storing may take, and the longest interval.
 BATCH_S = 2.0
 STORE_SHARE = 0.01
 MOST_UNSAVED_S = 60.0
