@@ -138,6 +138,22 @@ def test_dynamic_width_answers_an_rts_in_the_part_that_is_idle() -> None:
     assert found["dynamic"]["goodput_down_mbps"] > 2 * found["static"]["goodput_down_mbps"]
 
 
+def test_a_punctured_ppdu_leaves_out_a_busy_channel() -> None:
+    """`left` is always busy in the upper half of 80 MHz: in one channel of 20 MHz of it."""
+    found = {}
+    for width in ("dynamic", "punctured"):
+        plan = wide_and_narrow(200.0, phy={"name": "802.11be", "width_mhz": 80}, mac={"width": width})
+        found[width] = plan.run(seeds=1).bsss
+    dynamic, punctured = found["dynamic"], found["punctured"]
+    assert dynamic["punctured"].sum() == 0
+    assert punctured["punctured"][0] > 100
+    assert punctured["punctured"][1:].sum() == 0, "no other BSS finds a secondary channel busy"
+    assert min(punctured["busy_own_share"][:2]) > 0.95, "they send at once"
+    assert punctured["goodput_down_mbps"][1] == pytest.approx(dynamic["goodput_down_mbps"][1], rel=0.03)
+    gain = punctured["goodput_down_mbps"][0] / dynamic["goodput_down_mbps"][0]
+    assert gain == pytest.approx(702 / 468, rel=0.03), "242 + 484 tones instead of 484"
+
+
 def test_pairs_of_stations_are_those_of_channels_that_overlap() -> None:
     results = wide_and_narrow().override({"run.duration_s": 1}).run(seeds=1)
     [told, *_] = explain.of_hidden_stations(results)
@@ -389,6 +405,12 @@ def test_one_bss_is_the_scenario_without_the_table() -> None:
             "phy.width_mhz",
         ),
         ({**on(42, 42, 42), **AX, "mac": {"width": "dynamic"}}, "mac.width", "overlap in part"),
+        ({**on(42, 42, 42), **AX, "mac": {"width": "punctured"}}, "mac.width", "overlap in part"),
+        (
+            {**on(42, 42, 42), **AX, "field": {"subchannels": True}, "mac": {"width": "punctured"}},
+            "mac.width",
+            "static or dynamic",
+        ),
         (
             {**on(42, 42, 42), **AX, "field": {"secondary_detection_dbm": -70.0}},
             "field.secondary_detection_dbm",

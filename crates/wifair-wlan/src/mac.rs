@@ -56,7 +56,9 @@ pub struct MacSpec {
     pub cts_timeout_us: Option<f64>,
     /// What a node does that wins access and finds a secondary channel busy, or not idle for a PIFS: it draws a
     /// new backoff (static), or sends in the widest part of its channel that has been idle (dynamic;
-    /// 10.23.2.5). It has an effect only where channels of BSSs overlap in part.
+    /// 10.23.2.5). With punctured, PPDUs of 802.11be at 80 MHz or more leave out busy channels of 20 MHz
+    /// where one of the standard's patterns allows it and more is left than with dynamic. It has an effect
+    /// only where channels of BSSs overlap in part.
     #[serde(skip_serializing_if = "WidthUse::is_static")]
     pub width: WidthUse,
     /// Rate adaptation. Every node keeps a separate state per peer.

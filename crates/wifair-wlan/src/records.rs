@@ -103,6 +103,8 @@ counters! {
         pub unanswered: u64,
         /// CTS that were narrower than the RTS that they answered, since a secondary channel was busy.
         pub narrow_cts: u64,
+        /// Accesses that its nodes won for exchanges that left out subchannels, since these were busy.
+        pub punctured: u64,
         /// Accesses that its nodes won in a spatial reuse opportunity: while PPDUs of other BSSs were on the air that they
         /// ignored.
         pub spatial_reuses: u64,

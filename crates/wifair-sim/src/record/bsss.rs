@@ -47,6 +47,7 @@ fn row(bss: &PlannedBss, measured: &MeasuredBss, flows: &[FlowRow]) -> Option<Bs
         lost_to_others: field.lost_to_others,
         unanswered_rts: field.unanswered,
         narrow_cts: field.narrow_cts,
+        punctured: field.punctured,
         spatial_reuses: field.spatial_reuses,
         mpdus: field.mpdus,
         mpdus_lost: field.mpdus_lost,

@@ -293,6 +293,8 @@ row! {
         /// CTS of its nodes that were narrower than the RTS before, since a secondary channel was busy
         /// (`mac.width = "dynamic"`).
         narrow_cts: u64,
+        /// Accesses that its nodes won for PPDUs that left out busy channels of 20 MHz (`mac.width = "punctured"`).
+        punctured: u64,
         /// Accesses that its nodes won while PPDUs of other BSSs were on the air that they ignored (OBSS PD).
         spatial_reuses: u64,
         /// MPDUs in PPDUs under a Block Ack agreement.

@@ -41,6 +41,11 @@ fn bits_per_symbol(mode: &Mode, mcs: usize) -> u32 {
     let width = (mode.width_mhz / 20).ilog2() as usize;
     let subcarriers = match mode.format {
         Format::He => return HE_BITS[width][mcs],
+        // The kernel knows the width of a punctured PPDU, and not what that leaves out.
+        Format::Eht if mode.is_punctured() => {
+            let width_mhz = 20 * (mode.width_mhz / 20).next_power_of_two();
+            return bits_per_symbol(&Mode { width_mhz, ..*mode }, mcs);
+        }
         // 1.5 bits of each of 1,960 subcarriers are 2,940; the kernel's table has HE's figure.
         Format::Eht if (width, mcs) == (3, 2) => return 2_937,
         Format::Eht => [234, 468, 980, 1_960, 3_920][width],
@@ -133,5 +138,14 @@ mod tests {
         let eht = mode(Format::Eht, 13, 2, 320, 800);
         assert_eq!(expected_airtime(Kernel::V6_1, &eht, 1_514, false), Time::ZERO);
         assert_eq!(expected_airtime(Kernel::V6_12, &eht, 1_514, false), Time::from_us(4));
+    }
+
+    #[test]
+    fn what_a_punctured_ppdu_leaves_out_does_not_count() {
+        let us = |width_mhz| {
+            expected_airtime(Kernel::V6_12, &mode(Format::Eht, 0, 1, width_mhz, 800), 1_514, false).as_ns()
+        };
+        assert_eq!([60, 120, 140, 200, 240, 280].map(us), [80, 160, 160, 320, 320, 320].map(us));
+        assert!(us(80) > us(160));
     }
 }

@@ -11,6 +11,7 @@ use crate::field::medium::FieldMedium;
 use crate::field::reuse::{self, ObssPd, SpatialReuse};
 use crate::field::{
     Channels, Field, FieldRules, FieldSpec, NodeOfField, OperatingChannel, SecondaryRules, Surroundings,
+    WidthUse,
 };
 use crate::neighbours::{NeighbourSpec, ObssSpec, neighbour_path};
 use crate::node::LinkId;
@@ -53,6 +54,7 @@ pub(crate) fn build(
     let places = nodes_of_all(obss)?;
     let (of_bss, has_subchannels) = obss.channels()?;
     check_subchannels(obss, has_subchannels)?;
+    refuse_idle_puncturing(obss, bsss)?;
     let rows = field.rows(&places, &spec.channel, seed, "field")?;
     let bss_of = places.iter().map(|node| node.bss).collect();
     let Exchanges { phy, mac, nodes, .. } = &bsss[0].exchanges;
@@ -110,6 +112,23 @@ fn check_subchannels(obss: &ObssSpec, has_subchannels: bool) -> Result<(), SpecE
         ),
         None => Ok(()),
     }
+}
+
+/// Checks that a field whose PPDUs may be punctured has a link where they can be.
+///
+/// # Errors
+/// Names the key.
+fn refuse_idle_puncturing(obss: &ObssSpec, bsss: &[Bss]) -> Result<(), SpecError> {
+    let has_punctured = |(bss, number): (&Bss, usize)| {
+        let mut stations = (0..obss.spec(number).stations.len()).map(|station| StationId(station as u16));
+        stations.any(|station| bss.exchanges.modes.of(station).have_punctured())
+    };
+    if obss.bss.mac.width == WidthUse::Punctured && !bsss.iter().zip(0..).any(has_punctured) {
+        let allowed =
+            "static or dynamic, as no link is of 802.11be with 80 MHz or more: no other leaves out channels";
+        return Err(SpecError::new("mac.width", "punctured", allowed));
+    }
+    Ok(())
 }
 
 /// Checks that modes change with the width of an exchange alone.

@@ -3,8 +3,8 @@
 use wifair_core::Time;
 
 use super::Bss;
-use super::exchanges::Exchanges;
-use super::exchanges::field::InField;
+use super::exchanges::field::{InField, width_of_link};
+use crate::field::LinkWidth;
 use crate::field::medium::FieldMedium;
 use crate::field::share::FieldShare;
 use crate::node::EdcafId;
@@ -30,10 +30,9 @@ impl Bss {
 }
 
 /// How wide the next exchange of what is `sender` in the field is if no secondary channel is busy.
-fn width_mhz_of_next(bss: &Bss, sender: EdcafId) -> u16 {
-    let Exchanges { field, nodes, modes, .. } = &bss.exchanges;
-    let share = field.as_deref().expect("the BSS is in a field");
-    modes.of(nodes.edcaf(share.in_bss(sender)).link().station()).width_mhz()
+fn width_of_next(bss: &Bss, sender: EdcafId) -> LinkWidth {
+    let share = bss.exchanges.field.as_deref().expect("the BSS is in a field");
+    width_of_link(&bss.exchanges, share.in_bss(sender))
 }
 
 /// Lets the field of these BSSs handle what is due at `now`, unless something is left from before. Calls `changed` with each
@@ -44,8 +43,8 @@ pub(crate) fn advance(
     now: Time,
     mut changed: impl FnMut(usize, &Bss),
 ) -> Box<FieldMedium> {
-    let width_mhz = |number: usize, sender| width_mhz_of_next(&bsss[number], sender);
-    for loser in medium.contend(now, width_mhz) {
+    let width = |number: usize, sender| width_of_next(&bsss[number], sender);
+    for loser in medium.contend(now, width) {
         let number = medium.field.bss_of(loser);
         let bss = &mut bsss[number];
         let sender = bss.share().in_bss(loser);

@@ -6,7 +6,8 @@ use super::frame::{ExchangeStep, FieldExchange, FieldFrame};
 use super::journal::FieldReception;
 use super::node::FieldNode;
 use super::occupancy::Occupied;
-use super::{Field, FieldEvent, FieldRules};
+use super::subchannels::width_mhz_of;
+use super::{Field, FieldEvent};
 use crate::phy::Format;
 
 impl Field {
@@ -89,10 +90,12 @@ impl Field {
         if exchange.ppdu.mode.format < Format::Vht {
             return true;
         }
-        let width = self.receivers.width_of_answer(node, FieldRules::width(exchange.width_mhz));
-        let Some(width_mhz) = width.map(FieldRules::width_mhz) else { return false };
-        let is_narrow = width_mhz < std::mem::replace(&mut exchange.width_mhz, width_mhz);
-        self.meters[self.bss_of[node]].usage.narrow_cts += u64::from(is_narrow);
+        let Some(subchannels) = self.receivers.answer(node, rts.mask) else { return false };
+        if subchannels != rts.mask {
+            exchange.width_mhz = width_mhz_of(subchannels);
+            self.nodes[rts.from].subchannels = subchannels;
+            self.meters[self.bss_of[node]].usage.narrow_cts += 1;
+        }
         true
     }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use wifair_core::Time;
 
-use super::{Field, FieldEvent, FieldExchange, Outgoing};
+use super::{Field, FieldEvent, FieldExchange, LinkWidth, Outgoing};
 use crate::node::EdcafId;
 use crate::transmission::TransmissionOutcome;
 
@@ -27,8 +27,8 @@ impl FieldMedium {
     }
 
     /// The channel access functions that lose an internal collision at `now`; see [`Field::contend`].
-    pub(crate) fn contend(&mut self, now: Time, width_mhz: impl Fn(usize, EdcafId) -> u16) -> Vec<EdcafId> {
-        if self.events.is_empty() { self.field.contend(now, width_mhz) } else { Vec::new() }
+    pub(crate) fn contend(&mut self, now: Time, width: impl Fn(usize, EdcafId) -> LinkWidth) -> Vec<EdcafId> {
+        if self.events.is_empty() { self.field.contend(now, width) } else { Vec::new() }
     }
 
     /// Lets the field handle the first of what is due at `now`, unless something is left from before; `outgoing` as in

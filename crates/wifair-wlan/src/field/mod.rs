@@ -54,10 +54,9 @@ use reuse::SpatialReuse;
 pub(crate) use rules::FieldRules;
 pub use spec::{EifsAfter, FieldSpec, PairGain};
 pub(crate) use spec::{NodeOfField, Rows};
-pub(crate) use subchannels::OperatingChannel;
-pub(crate) use subchannels::SecondaryRules;
-use subchannels::SubchannelReceiver;
 pub use subchannels::WidthUse;
+pub(crate) use subchannels::{LinkWidth, OperatingChannel, SecondaryRules};
+use subchannels::{SubchannelReceiver, width_mhz_of};
 
 /// What has happened to what a node sends.
 #[derive(Clone, Copy, Debug)]
@@ -144,7 +143,7 @@ impl Field {
         let mut receivers = Receivers::new(&rows, &bss_of, reuse, &rules);
         if let Some(Channels { of_bss, widths_mhz, secondary }) = &channels {
             let own = |(bss, width_mhz): (&usize, &u16)| {
-                SubchannelReceiver::new(&of_bss[*bss], FieldRules::width(*width_mhz))
+                SubchannelReceiver::new(&of_bss[*bss], FieldRules::width(*width_mhz), secondary)
             };
             receivers.split(*secondary, bss_of.iter().zip(widths_mhz).map(own).collect());
         }
@@ -273,6 +272,15 @@ impl Field {
         self.channels.is_some()
     }
 
+    /// In a field with subchannels: how wide, in MHz, an exchange of a link is that follows the last of `sender` in its TXOP.
+    /// It occupies no subchannel that that has not occupied.
+    pub(crate) fn width_in_txop(&mut self, sender: EdcafId, link: LinkWidth) -> u16 {
+        let (node, _) = self.place(sender);
+        let subchannels = self.receivers.following(node, link, self.nodes[node].subchannels);
+        self.nodes[node].subchannels = subchannels;
+        width_mhz_of(subchannels)
+    }
+
     /// The exchanges of a BSS.
     pub(crate) fn occupancy(&self, bss: usize) -> &AirOccupancy {
         &self.occupancies[bss]
@@ -294,10 +302,7 @@ impl Field {
     /// or a secondary channel is busy there while the frame occupies all of the channel of `from`.
     pub(crate) fn senses(&self, from: usize, to: usize) -> bool {
         let mode = &self.phy.slowest.mode;
-        let mut frame = self.sent_by(from, to, mode, mode);
-        if let Some(mask) = self.receivers.channel(from) {
-            (frame.mask, frame.ratio) = (mask, PowerRatio::WHOLE.among(mask.count_ones()));
-        }
+        let frame = self.sent_by((from, to), mode, mode, self.receivers.channel(from));
         let power = frame.ratio.of(self.power(from, to));
         let is_detected = self.rules.preamble.is_reached(power, frame.noise, Power::ZERO);
         let is_busy =
@@ -308,15 +313,28 @@ impl Field {
     /// Whether `from` reaches `to` with a frame in `mode`, of an exchange whose data frame is in `of_data`, while no other node
     /// transmits.
     pub(crate) fn reaches(&self, from: usize, to: usize, mode: &Mode, of_data: &Mode) -> bool {
-        let frame = self.sent_by(from, to, mode, of_data);
+        let of_width = |channels: &Vec<OperatingChannel>| {
+            channels[self.bss_of[from]].of_width(FieldRules::width(of_data.width_mhz))
+        };
+        let frame = self.sent_by((from, to), mode, of_data, self.channels.as_ref().map(of_width));
         let power = frame.ratio.of(self.power(from, to));
         let threshold = self.rules.preamble.max(frame.threshold);
         power >= self.rules.preamble_detection && threshold.is_reached(power, frame.noise, Power::ZERO)
     }
 
-    /// A frame in `mode`, of an exchange whose data frame is in `of_data`.
-    fn sent_by(&self, from: usize, to: usize, mode: &Mode, of_data: &Mode) -> FieldFrame {
-        self.frame(ExchangeStep::Data, (from, to), Time::ZERO, mode, of_data, Time::ZERO)
+    /// A frame in `mode`, of an exchange whose data frame is in `of_data`; in a field with subchannels it occupies these.
+    fn sent_by(
+        &self,
+        nodes: (usize, usize),
+        mode: &Mode,
+        of_data: &Mode,
+        subchannels: Option<u64>,
+    ) -> FieldFrame {
+        let frame = self.frame(ExchangeStep::Data, nodes, Time::ZERO, mode, of_data, Time::ZERO);
+        match subchannels {
+            Some(mask) => FieldFrame { mask, ratio: PowerRatio::WHOLE.among(mask.count_ones()), ..frame },
+            None => frame,
+        }
     }
 
     /// Handles the first of what is due at `now == due()`: the ends of frames and colours that are read, timeouts, starts.
@@ -393,8 +411,9 @@ impl Field {
     ) -> FieldFrame {
         let (mut width, mut mask, mut ratio) =
             (FieldRules::width(mode.width_mhz), u64::MAX, PowerRatio::WHOLE);
-        if let Some(channels) = &self.channels {
-            mask = channels[self.bss_of[from]].of_width(FieldRules::width(of_data.width_mhz));
+        if self.channels.is_some() {
+            let is_response = matches!(kind, ExchangeStep::Cts | ExchangeStep::Ack);
+            mask = self.nodes[if is_response { to } else { from }].subchannels;
             ratio = ratio.among(mask.count_ones());
             width = 0; // each subchannel is judged by itself
         }

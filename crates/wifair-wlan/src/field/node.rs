@@ -15,8 +15,8 @@ pub(super) struct FieldNode {
     pub backoffs: Vec<Backoff>,
     /// The channel access function that has won access at this instant.
     pub has_won: Option<EdcafId>,
-    /// How wide its exchange may be, in a field with subchannels.
-    pub width_mhz: Option<u16>,
+    /// What its exchange occupies, in a field with subchannels.
+    pub subchannels: u64,
     /// What it sends or has sent, until the outcome is known.
     pub exchange: Option<FieldExchange>,
     /// If its PPDU is received MPDU by MPDU: the symbols of each, as in [`Outgoing`](super::Outgoing), and whether its
@@ -35,7 +35,7 @@ impl FieldNode {
         FieldNode {
             backoffs: functions.map(|(access, rng)| Backoff::new(access, rng)).collect(),
             has_won: None,
-            width_mhz: None,
+            subchannels: 0,
             exchange: None,
             mpdus: Vec::new(),
             decoded: Vec::new(),

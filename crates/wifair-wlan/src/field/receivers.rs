@@ -16,7 +16,7 @@ use super::receiver::FieldReceiver;
 use super::reuse::SpatialReuse;
 use super::rules::FieldRules;
 use super::spec::Rows;
-use super::subchannels::{SecondaryRules, SubchannelReceiver};
+use super::subchannels::{LinkWidth, SecondaryRules, SubchannelReceiver};
 
 /// See the module documentation.
 pub(super) struct Receivers {
@@ -76,20 +76,28 @@ impl Receivers {
         self.subchannels = Some(Subchannels { rules, receivers });
     }
 
-    /// The number of the width, up to `wanted`, of an exchange that a node may begin now; `None` if it may begin none.
-    pub(super) fn width(&self, node: usize, wanted: u8, now: Time) -> Option<u8> {
+    /// The subchannels that an exchange of a link of a node occupies which may begin now; `None` if none may.
+    pub(super) fn subchannels(&self, node: usize, link: LinkWidth, now: Time) -> Option<u64> {
         match &self.subchannels {
-            Some(of) => of.receivers[node].width(wanted, &of.rules, now),
-            None => Some(wanted),
+            Some(of) => of.receivers[node].subchannels(link, &of.rules, now),
+            None => Some(u64::MAX),
         }
     }
 
-    /// The number of the width, up to `wanted`, of the CTS by which a node may answer an RTS of that width that it has decoded;
-    /// `None` if it may not.
-    pub(super) fn width_of_answer(&self, node: usize, wanted: u8) -> Option<u8> {
+    /// Those of one that follows in a TXOP an exchange that has occupied these.
+    pub(super) fn following(&self, node: usize, link: LinkWidth, before: u64) -> u64 {
         match &self.subchannels {
-            Some(of) => of.receivers[node].width_of_answer(wanted, &of.rules),
-            None => Some(wanted),
+            Some(of) => of.receivers[node].following(link, before, &of.rules),
+            None => before,
+        }
+    }
+
+    /// The subchannels of the CTS by which a node may answer an RTS that it has decoded and that occupies these; `None` if it
+    /// may not.
+    pub(super) fn answer(&self, node: usize, rts: u64) -> Option<u64> {
+        match &self.subchannels {
+            Some(of) => of.receivers[node].answer(rts, &of.rules),
+            None => Some(rts),
         }
     }
 

@@ -64,11 +64,6 @@ impl FieldRules {
         (width_mhz / 20).ilog2() as u8
     }
 
-    /// The width of that number, in MHz.
-    pub(super) fn width_mhz(width: u8) -> u16 {
-        20 << width
-    }
-
     /// The SINR at which a frame in `mode` is decoded.
     pub(super) fn threshold(&self, mode: &Mode) -> SinrThreshold {
         self.thresholds.of(mode)

@@ -4,7 +4,7 @@
 use wifair_core::Time;
 
 use super::medium::FieldMedium;
-use super::{Field, FieldEvent, FieldExchange, FieldJournal, Outgoing};
+use super::{Field, FieldEvent, FieldExchange, FieldJournal, LinkWidth, Outgoing};
 use crate::node::{EdcafId, Numbering};
 use crate::phy::Mode;
 use crate::transmission::TransmissionOutcome;
@@ -175,6 +175,12 @@ impl FieldShare {
     /// As [`Field::has_subchannels`].
     pub(crate) fn has_subchannels(&self) -> bool {
         self.field().has_subchannels()
+    }
+
+    /// As [`Field::width_in_txop`].
+    pub(crate) fn width_in_txop(&mut self, sender: EdcafId, link: LinkWidth) -> u16 {
+        let sender = self.in_field(sender);
+        self.field_mut().width_in_txop(sender, link)
     }
 
     /// In the `field` of the BSS: exchanges begun, those of one instant as one, and how many of these overlapped an earlier one

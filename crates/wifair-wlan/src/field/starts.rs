@@ -6,7 +6,8 @@ use super::access::Backoff;
 use super::frame::{ExchangeStep, FieldExchange, FieldFrame, Outgoing};
 use super::node::FieldNode;
 use super::power::PowerRatio;
-use super::{Field, FieldEvent, FieldRules};
+use super::subchannels::{LinkWidth, width_mhz_of};
+use super::{Field, FieldEvent};
 use crate::node::{EdcafId, Node};
 
 impl Field {
@@ -30,7 +31,9 @@ impl Field {
             events.extend(won.map(FieldEvent::Started));
             let frame = owed.or_else(|| {
                 let sender = won?;
-                let outgoing = outgoing(self.bss_of[index], sender, self.nodes[index].width_mhz);
+                let width_mhz = || width_mhz_of(self.nodes[index].subchannels);
+                let width_mhz = self.channels.is_some().then(width_mhz);
+                let outgoing = outgoing(self.bss_of[index], sender, width_mhz);
                 Some(self.win(sender, outgoing, now))
             });
             begun.extend(frame.map(|frame| {
@@ -65,9 +68,9 @@ impl Field {
 
     /// Determines who wins access at `now == due()`, if [`Field::advance`] is going to handle starts: of several channel access
     /// functions of a node the highest does. Returns the others, which lose an internal collision. For each of them
-    /// [`Field::set_window`] and [`Field::go_on`] must follow. In a field with subchannels `width_mhz` says how wide the
-    /// exchange is that a channel access function of a BSS wants to begin.
-    pub(crate) fn contend(&mut self, now: Time, width_mhz: impl Fn(usize, EdcafId) -> u16) -> Vec<EdcafId> {
+    /// [`Field::set_window`] and [`Field::go_on`] must follow. In a field with subchannels `width` says how wide the exchange
+    /// is that a channel access function of a BSS wants to begin.
+    pub(crate) fn contend(&mut self, now: Time, width: impl Fn(usize, EdcafId) -> LinkWidth) -> Vec<EdcafId> {
         let mut losers = Vec::new();
         let mut due = std::mem::take(&mut self.due_nodes);
         due.clear();
@@ -75,7 +78,7 @@ impl Field {
             self.nodes.first_due(&mut due);
         }
         if self.has_starts(&due, now) {
-            due.iter().for_each(|&node| self.contend_at(node, &width_mhz, &mut losers, now));
+            due.iter().for_each(|&node| self.contend_at(node, &width, &mut losers, now));
             self.settle();
         }
         self.due_nodes = due;
@@ -86,7 +89,7 @@ impl Field {
     fn contend_at(
         &mut self,
         index: usize,
-        width_mhz: &impl Fn(usize, EdcafId) -> u16,
+        width: &impl Fn(usize, EdcafId) -> LinkWidth,
         losers: &mut Vec<EdcafId>,
         now: Time,
     ) {
@@ -100,7 +103,7 @@ impl Field {
         let mut due = functions.filter(|(i, _)| is_due(*i)).map(|(_, function)| function);
         let Some(winner) = due.next() else { return };
         losers.extend(due);
-        if self.channels.is_some() && !self.finds_width(index, winner, width_mhz, now) {
+        if self.channels.is_some() && !self.finds_subchannels(index, winner, width, now) {
             return;
         }
         let FieldNode { backoffs, has_won, .. } = &mut self.nodes[index];
@@ -111,28 +114,31 @@ impl Field {
         self.winners.push(index);
     }
 
-    /// How wide the exchange may be that a node begins which has won access with `winner`: whether it may begin. Otherwise it
+    /// What the exchange may occupy that a node begins which has won access with `winner`: whether it may begin. Otherwise it
     /// draws a new backoff.
-    fn finds_width(
+    fn finds_subchannels(
         &mut self,
         index: usize,
         winner: EdcafId,
-        width_mhz: &impl Fn(usize, EdcafId) -> u16,
+        width: &impl Fn(usize, EdcafId) -> LinkWidth,
         now: Time,
     ) -> bool {
-        let wanted = FieldRules::width(width_mhz(self.bss_of[index], winner));
-        let (width, place) = (self.receivers.width(index, wanted, now), self.numbering.place(winner));
+        let (bss, place) = (self.bss_of[index], self.numbering.place(winner));
+        let found = self.receivers.subchannels(index, width(bss, winner), now);
         let rules = self.rules.contention;
-        let FieldNode { backoffs, width_mhz, .. } = &mut self.nodes[index];
-        *width_mhz = width.map(FieldRules::width_mhz);
-        if width.is_none() {
+        let FieldNode { backoffs, subchannels, .. } = &mut self.nodes[index];
+        let Some(found) = found else {
             for backoff in backoffs.iter_mut().filter(|backoff| backoff.start(&rules) == now) {
                 backoff.begin();
                 backoff.wait_for_boundary(&rules, now);
             }
             backoffs[place].restart(&rules);
-        }
-        width.is_some()
+            return false;
+        };
+        *subchannels = found;
+        let is_punctured = !found.count_ones().is_power_of_two();
+        self.meters[bss].usage.punctured += u64::from(is_punctured);
+        true
     }
 
     /// The power that a frame is sent with which begins at `now`, of its transmitter's.

@@ -1,6 +1,8 @@
 //! Subchannels of a field (`docs/medium.md`, section 16): channels of 20 MHz, of which those of BSSs consist. What a node
 //! senses in each.
 
+use std::cmp::Reverse;
+
 use wifair_core::Time;
 
 use super::frame::FieldFrame;
@@ -8,6 +10,39 @@ use super::power::Power;
 
 /// Widths by number: 20 MHz and its doubles.
 const WIDTHS: usize = 5;
+
+/// By number of its width: what a punctured PPDU may leave out, a bit per subchannel, the lowest first (Table 36-30 of
+/// 802.11be).
+const HOLES: [&[u64]; WIDTHS] = [
+    &[],
+    &[],
+    &[0x1, 0x2, 0x4, 0x8],
+    &[0x1, 0x2, 0x4, 0x8, 0x10, 0x20, 0x40, 0x80, 0x3, 0xc, 0x30, 0xc0],
+    &[
+        0x3, 0xc, 0x30, 0xc0, 0x300, 0xc00, 0x3000, 0xc000, 0xf, 0xf0, 0xf00, 0xf000, 0x3f, 0xcf, 0x30f,
+        0xc0f, 0x300f, 0xc00f, 0xf003, 0xf00c, 0xf030, 0xf0c0, 0xf300, 0xfc00,
+    ],
+];
+
+/// How wide the exchanges of a link are if nothing narrows them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkWidth {
+    pub mhz: u16,
+    /// Whether its PPDUs may leave out subchannels.
+    pub has_punctured: bool,
+}
+
+impl LinkWidth {
+    /// The number of the width.
+    fn number(self) -> u8 {
+        (self.mhz / 20).ilog2() as u8
+    }
+}
+
+/// The width, in MHz, of what occupies these subchannels.
+pub(super) fn width_mhz_of(subchannels: u64) -> u16 {
+    20 * subchannels.count_ones() as u16
+}
 
 /// The channel of a BSS, or of a node of it: a bit per subchannel of the band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +83,26 @@ impl OperatingChannel {
         OperatingChannel { parts: std::array::from_fn(|of| self.parts[of.min(usize::from(width))]) }
     }
 
+    /// What punctured PPDUs of a width may occupy, by the number of that.
+    fn patterns(&self, width: u8) -> impl Iterator<Item = u64> {
+        let (part, primary) = (self.of_width(width), self.primary());
+        let holes = if part.count_ones() == 1 << width { HOLES[usize::from(width)] } else { &[] };
+        let left = holes.iter().map(move |holes| part & !(holes << part.trailing_zeros()));
+        left.filter(move |pattern| pattern & primary != 0)
+    }
+
+    /// The most that a punctured PPDU of at most a width may occupy of these subchannels; of equals the first.
+    fn most_punctured(&self, widest: u8, among: u64) -> Option<u64> {
+        let all = (0..=widest).flat_map(|width| self.patterns(width));
+        all.filter(|pattern| pattern & !among == 0).min_by_key(|pattern| Reverse(pattern.count_ones()))
+    }
+
+    /// Whether a node with this channel decodes data frames that occupy these subchannels.
+    fn fits(&self, subchannels: u64) -> bool {
+        let is_pattern = |width| self.patterns(width).any(|pattern| pattern == subchannels);
+        self.parts.contains(&subchannels) || (0..WIDTHS as u8).any(is_pattern)
+    }
+
     /// By number of a width, as far as there are any: the secondary channel of this width.
     fn secondaries(&self) -> impl Iterator<Item = u64> {
         let parts = self.parts;
@@ -67,6 +122,8 @@ pub enum WidthUse {
     Static,
     /// As wide as the secondary channels that are idle allow; after an RTS from 802.11ac on, those of its addressee too.
     Dynamic,
+    /// Dynamic, and PPDUs of 802.11be leave out busy channels of 20 MHz from 80 MHz on, if they may and so occupy more.
+    Punctured,
 }
 
 impl WidthUse {
@@ -83,6 +140,8 @@ pub(crate) struct SecondaryRules {
     energies: [Power; WIDTHS - 1],
     /// By the number of its subchannels that a frame occupies, as a power of two: power from which it is busy.
     powers: [Power; WIDTHS - 1],
+    /// Power, in one of several subchannels that a frame occupies, from which that is busy.
+    of_several: Power,
     /// For so long it must have been idle.
     pifs: Time,
     width_use: WidthUse,
@@ -100,18 +159,24 @@ impl SecondaryRules {
         SecondaryRules {
             energies: std::array::from_fn(|width| Power::from_dbm(energy(width))),
             powers: std::array::from_fn(|doublings| Power::from_dbm(power(doublings))),
+            of_several: Power::from_dbm(frame_dbm - PER_DOUBLING_DB),
             pifs,
             width_use,
         }
     }
 
-    /// The number of the width of a frame that is to have the width `wanted`, if it may have at most the width `widest`.
-    fn allow(&self, widest: u8, wanted: u8) -> Option<u8> {
-        (widest == wanted || self.width_use == WidthUse::Dynamic).then_some(widest)
+    /// The subchannels of a frame that is to occupy those `wanted` and finds these idle, if it may occupy them alone.
+    fn allow(&self, idle: u64, wanted: u64) -> Option<u64> {
+        (idle == wanted || self.width_use != WidthUse::Static).then_some(idle)
+    }
+
+    /// Whether PPDUs of a link may leave out subchannels.
+    fn may_puncture(&self, link: LinkWidth) -> bool {
+        self.width_use == WidthUse::Punctured && link.has_punctured
     }
 }
 
-/// A secondary channel of a node.
+/// A secondary channel of a node, or one of its subchannels by itself.
 #[derive(Debug)]
 struct Secondary {
     mask: u64,
@@ -122,6 +187,24 @@ struct Secondary {
     idle_since: Option<Time>,
 }
 
+impl Secondary {
+    fn new(mask: u64) -> Secondary {
+        Secondary { mask, detected: 0, is_busy: false, idle_since: None }
+    }
+
+    /// It is busy from `now` on if it has too much energy, or if a frame makes it so by its power.
+    fn sense(&mut self, is_loud: bool, now: Time) {
+        let was_busy = std::mem::replace(&mut self.is_busy, is_loud || self.detected > 0);
+        if was_busy && !self.is_busy {
+            self.idle_since = Some(now);
+        }
+    }
+
+    fn has_been_idle(&self, rules: &SecondaryRules, now: Time) -> bool {
+        !self.is_busy && self.idle_since.is_none_or(|since| since + rules.pifs <= now)
+    }
+}
+
 /// What a node senses in its subchannels.
 #[derive(Debug)]
 pub(super) struct SubchannelReceiver {
@@ -130,8 +213,11 @@ pub(super) struct SubchannelReceiver {
     energies: Vec<Power>,
     /// From 20 MHz on.
     secondaries: Vec<Secondary>,
-    /// A bit per secondary channel: whether it had been idle for a PIFS when the node locked to the frame that it is locked to.
-    idle_at_lock: u8,
+    /// Each subchannel but the primary channel, if PPDUs may leave out some.
+    singles: Vec<Secondary>,
+    /// When the node locked to the frame that it is locked to: the primary channel of the greatest width whose secondary
+    /// channels had been idle for a PIFS, and the subchannels that had been.
+    idle_at_lock: [u64; 2],
 }
 
 /// The places of the bits of a mask.
@@ -145,15 +231,18 @@ fn places(mut mask: u64) -> impl Iterator<Item = u32> {
 
 impl SubchannelReceiver {
     /// Of a node of a BSS with that channel, whose own width has this number.
-    pub(super) fn new(channel: &OperatingChannel, width: u8) -> SubchannelReceiver {
+    pub(super) fn new(channel: &OperatingChannel, width: u8, rules: &SecondaryRules) -> SubchannelReceiver {
         let channel = channel.up_to(width);
         let span = u64::BITS - channel.all().leading_zeros() - channel.all().trailing_zeros();
-        let secondary = |mask| Secondary { mask, detected: 0, is_busy: false, idle_since: None };
+        let may_puncture =
+            rules.width_use == WidthUse::Punctured && channel.most_punctured(width, u64::MAX).is_some();
+        let by_itself = if may_puncture { channel.all() & !channel.primary() } else { 0 };
         SubchannelReceiver {
             channel,
             energies: vec![Power::ZERO; span as usize],
-            secondaries: channel.secondaries().map(secondary).collect(),
-            idle_at_lock: 0,
+            secondaries: channel.secondaries().map(Secondary::new).collect(),
+            singles: places(by_itself).map(|place| Secondary::new(1 << place)).collect(),
+            idle_at_lock: [0; 2],
         }
     }
 
@@ -205,6 +294,11 @@ impl SubchannelReceiver {
                 change(&mut secondary.detected);
             }
         }
+        let threshold = if frame.mask.count_ones() == 1 { rules.powers[0] } else { rules.of_several };
+        if power >= threshold {
+            let occupied = self.singles.iter_mut().filter(|single| frame.mask & single.mask != 0);
+            occupied.for_each(|single| change(&mut single.detected));
+        }
     }
 
     fn energy(&self, place: u32) -> Power {
@@ -216,11 +310,11 @@ impl SubchannelReceiver {
         for width in 0..self.secondaries.len() {
             let energies = places(self.secondaries[width].mask).map(|place| self.energy(place));
             let is_loud = energies.fold(Power::ZERO, |sum, energy| sum + energy) >= rules.energies[width];
-            let secondary = &mut self.secondaries[width];
-            let was_busy = std::mem::replace(&mut secondary.is_busy, is_loud || secondary.detected > 0);
-            if was_busy && !secondary.is_busy {
-                secondary.idle_since = Some(now);
-            }
+            self.secondaries[width].sense(is_loud, now);
+        }
+        for index in 0..self.singles.len() {
+            let is_loud = self.energy(self.singles[index].mask.trailing_zeros()) >= rules.energies[0];
+            self.singles[index].sense(is_loud, now);
         }
     }
 
@@ -232,31 +326,59 @@ impl SubchannelReceiver {
         places(judged).map(|place| self.energy(place).without(primary)).max().unwrap_or(Power::ZERO)
     }
 
-    /// It locks to a frame that starts `now`: whether it can decode a frame of that width.
+    /// It locks to a frame that starts `now`: whether it can decode a frame that occupies the same subchannels.
     pub(super) fn lock(&mut self, frame: &FieldFrame, rules: &SecondaryRules, now: Time) -> bool {
-        self.idle_at_lock = 0;
-        for width in 0..self.secondaries.len() {
-            self.idle_at_lock |= u8::from(self.has_been_idle(width, rules, now)) << width;
+        self.idle_at_lock = [self.idle_as_a_whole(u64::MAX, rules, now), self.idle_each(rules, now)];
+        frame.is_duplicate || self.channel.fits(frame.mask)
+    }
+
+    /// The greatest of its primary channels that are among these subchannels and whose secondary channels have been idle.
+    fn idle_as_a_whole(&self, among: u64, rules: &SecondaryRules, now: Time) -> u64 {
+        self.widest(among, |secondary| secondary.has_been_idle(rules, now))
+    }
+
+    /// The greatest of its primary channels that are among these subchannels and whose secondary channels are such.
+    fn widest(&self, among: u64, is_such: impl Fn(&Secondary) -> bool) -> u64 {
+        let parts = self.secondaries.iter().take_while(|part| part.mask & !among == 0 && is_such(part));
+        parts.fold(self.channel.primary(), |whole, part| whole | part.mask)
+    }
+
+    /// Its primary channel, and the subchannels that have been idle each by itself.
+    fn idle_each(&self, rules: &SecondaryRules, now: Time) -> u64 {
+        let idle = self.singles.iter().filter(|single| single.has_been_idle(rules, now));
+        idle.fold(self.channel.primary(), |idle, single| idle | single.mask)
+    }
+
+    /// The subchannels that an exchange of a link occupies which may begin now; `None` if none may.
+    pub(super) fn subchannels(&self, link: LinkWidth, rules: &SecondaryRules, now: Time) -> Option<u64> {
+        let wanted = self.channel.of_width(link.number());
+        let whole = rules.allow(self.idle_as_a_whole(wanted, rules, now), wanted)?;
+        let has_all = whole == wanted || !rules.may_puncture(link);
+        Some(if has_all { whole } else { self.most(whole, link, self.idle_each(rules, now)) })
+    }
+
+    /// The subchannels that an exchange of a link occupies which follows one that has occupied these.
+    pub(super) fn following(&self, link: LinkWidth, before: u64, rules: &SecondaryRules) -> u64 {
+        let wanted = self.channel.of_width(link.number());
+        let whole = self.widest(wanted & before, |_| true);
+        if rules.may_puncture(link) { self.most(whole, link, before) } else { whole }
+    }
+
+    /// The most that a punctured PPDU of a link may occupy of these subchannels, if that is more than without puncturing.
+    fn most(&self, whole: u64, link: LinkWidth, among: u64) -> u64 {
+        let punctured = self.channel.most_punctured(link.number(), among);
+        punctured.filter(|pattern| pattern.count_ones() > whole.count_ones()).unwrap_or(whole)
+    }
+
+    /// The subchannels of the CTS by which it may answer an RTS that it has decoded and that occupies these; `None` if it may
+    /// not. What had been idle counts when it locked to the RTS.
+    pub(super) fn answer(&self, rts: u64, rules: &SecondaryRules) -> Option<u64> {
+        let [whole, each] = self.idle_at_lock;
+        let is_punctured = !self.channel.parts.contains(&rts);
+        match is_punctured && rts & !each == 0 {
+            true => Some(rts),
+            false => rules.allow(self.widest(rts, |part| part.mask & !whole == 0), rts),
         }
-        frame.is_duplicate || self.channel.parts.contains(&frame.mask)
-    }
-
-    fn has_been_idle(&self, width: usize, rules: &SecondaryRules, now: Time) -> bool {
-        let secondary = &self.secondaries[width];
-        !secondary.is_busy && secondary.idle_since.is_none_or(|since| since + rules.pifs <= now)
-    }
-
-    /// The number of the width, up to `wanted`, of an exchange that may begin now; `None` if none may.
-    pub(super) fn width(&self, wanted: u8, rules: &SecondaryRules, now: Time) -> Option<u8> {
-        let idle = (0..wanted).take_while(|&width| self.has_been_idle(usize::from(width), rules, now));
-        rules.allow(idle.count() as u8, wanted)
-    }
-
-    /// The number of the width, up to `wanted`, of the CTS by which it may answer an RTS of that width that it has decoded;
-    /// `None` if it may not. Secondary channels count that had been idle when it locked to the RTS.
-    pub(super) fn width_of_answer(&self, wanted: u8, rules: &SecondaryRules) -> Option<u8> {
-        let widest = wanted.min(self.idle_at_lock.trailing_ones() as u8);
-        rules.allow(widest, wanted)
     }
 
     /// Whether a frame that has `power` in each subchannel, alone on the air, makes a secondary channel busy.
@@ -273,5 +395,42 @@ impl SubchannelReceiver {
                 !self.has_primary(frame) && occupied > 0 && sum >= rules.powers[occupied.ilog2() as usize];
             sum >= energy || is_detected
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Those of so many subchannels, of which one is the primary channel.
+    fn patterns(subchannels: u32, primary: u32) -> Vec<u64> {
+        let channel = OperatingChannel::new(40..40 + subchannels, 40 + primary);
+        channel.patterns(subchannels.ilog2() as u8).map(|pattern| pattern >> 40).collect()
+    }
+
+    #[test]
+    fn a_ppdu_leaves_out_what_the_standard_allows() {
+        assert_eq!(patterns(4, 1), [0b1110, 0b1011, 0b0111]);
+        assert_eq!(patterns(8, 0).len(), 7 + 3);
+        assert_eq!(patterns(16, 0).len(), 7 + 3 + 5);
+        assert_eq!(patterns(16, 4).len(), 7 + 3 + 5 + 5);
+        let all =
+            [(4, 3), (8, 2), (16, 9)].map(|(subchannels, primary)| patterns(subchannels, primary)).concat();
+        let mut widths_mhz: Vec<u16> = all.into_iter().map(width_mhz_of).collect();
+        widths_mhz.sort_unstable();
+        widths_mhz.dedup();
+        assert_eq!(widths_mhz, [60, 120, 140, 200, 240, 280]);
+    }
+
+    #[test]
+    fn it_occupies_the_most_that_is_idle() {
+        let channel = OperatingChannel::new(0..16, 4);
+        let most = |busy: u64| channel.most_punctured(4, 0xffff & !busy);
+        assert_eq!(most(0x4000), Some(0x3fff), "40 MHz of 320");
+        assert_eq!(most(0xc003), Some(0x3ff0), "of two the lowest 80 MHz");
+        assert_eq!(most(0x0c03), Some(0xf3f0), "the lowest 80 MHz, and 40 MHz");
+        assert_eq!(most(0x0c0c), Some(0xf3f0));
+        assert_eq!(most(0x0cc0), Some(0x003f), "no 120 MHz in the middle, but 40 MHz of the lower 160");
+        assert_eq!(most(0xffe0), None, "no PPDU leaves out 60 MHz of 80");
     }
 }

@@ -12,7 +12,7 @@ use wifair_queue::{Journal, JournalEntry};
 use packets::packet;
 
 use super::reuse::SpatialReuse;
-use super::{EifsAfter, Field, FieldEvent, FieldRules, FieldSpec, Outgoing, Power, Surroundings};
+use super::{EifsAfter, Field, FieldEvent, FieldRules, FieldSpec, LinkWidth, Outgoing, Power, Surroundings};
 use crate::aggregation::HardwareSpec;
 use crate::bss::{Bss, Output};
 use crate::contention::{Access, ArrivalWithinIfs, BackoffRange, ContentionRules};
@@ -114,7 +114,10 @@ impl FieldRun {
             Outgoing { to, ppdu: Ppdu::of_frame(&on_air, phy.psdu_bytes(ip_bytes)), mpdus: Vec::new() }
         };
         let mut events = std::mem::take(&mut self.events);
-        assert!(self.field.contend(now, |_, _| 20).is_empty(), "under DCF");
+        assert!(
+            self.field.contend(now, |_, _| LinkWidth { mhz: 20, has_punctured: false }).is_empty(),
+            "under DCF"
+        );
         self.field.advance(now, outgoing, &mut events);
         for event in events.drain(..) {
             match event {

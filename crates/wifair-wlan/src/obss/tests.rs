@@ -1,6 +1,7 @@
 //! Several BSSs in one field, against one BSS and against closed forms.
 
 use proptest::prelude::*;
+use proptest::sample::select;
 use wifair_core::{StationId, Time};
 use wifair_queue::{Direction, Journal};
 
@@ -240,16 +241,20 @@ proptest! {
     }
 }
 
-/// As [`neighbours`], in a field with subchannels, with static and dynamic width; all stations are as wide as the channel, and
-/// no node forms PPDUs ahead.
+/// As [`neighbours`], in a field with subchannels, with each use of width; all stations are as wide as the channel, and no node
+/// forms PPDUs ahead.
 fn wide_neighbours() -> impl Strategy<Value = (ObssSpec, Vec<Vec<PacketAt>>)> {
     let wide = neighbours().prop_filter("a channel or a station of 20 MHz", |(spec, _)| {
         let of_one_width = |(_, bss): (_, BssSpec)| bss.stations.iter().all(|station| station.phy.is_none());
         spec.bss.phy.width_mhz("phy").is_ok_and(|width_mhz| width_mhz > 20) && spec.each().all(of_one_width)
     });
-    (wide, any::<bool>()).prop_map(|((mut spec, arrivals), is_dynamic)| {
+    let any_use = select(vec![WidthUse::Static, WidthUse::Dynamic, WidthUse::Punctured]);
+    (wide, any_use).prop_map(|((mut spec, arrivals), width)| {
         spec.bss.field.as_mut().expect("it is a field").subchannels = true;
-        spec.bss.mac.width = if is_dynamic { WidthUse::Dynamic } else { WidthUse::Static };
+        let is_wide = spec.bss.phy.width_mhz("phy").is_ok_and(|width_mhz| width_mhz >= 80);
+        let may_puncture = is_wide && spec.bss.phy.format() == Format::Eht;
+        spec.bss.mac.width =
+            if width == WidthUse::Punctured && !may_puncture { WidthUse::Dynamic } else { width };
         form_at_access(&mut spec.bss.ap, &mut spec.bss.stations);
         for NeighbourSpec { ap, stations, .. } in &mut spec.neighbours {
             form_at_access(ap, stations);

@@ -3,15 +3,16 @@
 //! Source: 802.11be-2024, clause 36; MCS 0 to 13 (36.5), EHT MU PPDUs to one user over the whole width, padding and packet
 //! extension by 36.3.13 and 36.3.14.
 //!
-//! Interpretations: as in `802.11ax`. EHT-SIG has two symbols, the 52 bits of one user at EHT-SIG-MCS 0.
+//! Interpretations: as in `802.11ax`. EHT-SIG has two symbols, the 52 bits of one user at EHT-SIG-MCS 0. A punctured PPDU has
+//! the subcarriers of its RUs (36.3.2).
 //!
-//! Deviations: no multi-link operation, OFDMA, MU-MIMO, punctured channels, and none of MCS 14 and 15.
+//! Deviations: no multi-link operation, OFDMA, MU-MIMO, and none of MCS 14 and 15.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wifair_core::{Info, SpecError, Time};
 
-use super::channel::{Band, Capabilities, Operating, Requested};
+use super::channel::{Band, Capabilities, Operating, Requested, Setting};
 use super::contract::Phy;
 use super::he::{GUARD_INTERVALS_NS, HeLtf, SingleUser, check_padding};
 use super::keys::{BandKeys, BssKeys, LinkKeys, ProtectionKeys};
@@ -35,6 +36,9 @@ const ABILITIES: Capabilities = Capabilities {
     max_streams: 8,
     guard_intervals_ns: &GUARD_INTERVALS_NS,
 };
+
+/// What a punctured PPDU may occupy, in MHz.
+const PUNCTURED_MHZ: [u16; 6] = [60, 120, 140, 200, 240, 280];
 
 /// Keys of 802.11be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -94,7 +98,10 @@ impl Phy for Spec {
     }
 
     fn modes(&self, requested: &Requested, path: &str) -> Result<Vec<Vec<OnAir>>, SpecError> {
-        let settings = ABILITIES.settings(&self.link, requested, path)?;
+        let mut settings = ABILITIES.settings(&self.link, requested, path)?;
+        let own = settings[0];
+        let punctured = PUNCTURED_MHZ.into_iter().take_while(|width_mhz| *width_mhz < own.width_mhz);
+        settings.extend(punctured.map(|width_mhz| Setting { width_mhz, ..own }));
         let ltfs: &[HeLtf] = match settings[0].guard_interval_ns {
             800 => &[HeLtf::Half, HeLtf::Whole],
             1_600 => &[HeLtf::Half],

@@ -210,6 +210,13 @@ impl SingleUser<'_> {
             40 => (468, 120),
             80 => (980, 240),
             160 => (1_960, 492),
+            // Punctured: the sums of those of its RUs, of 242, 484 and 996 tones.
+            60 => (702, 180),
+            120 => (1_448, 360),
+            140 => (1_682, 420),
+            200 => (2_428, 612),
+            240 => (2_940, 732),
+            280 => (3_408, 852),
             _ => (3_920, 984),
         };
         let training = training_fields(setting.streams) * (ltf.ns() + u64::from(setting.guard_interval_ns));

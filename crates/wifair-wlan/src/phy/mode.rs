@@ -20,7 +20,7 @@ pub struct Mode {
     pub mcs: u8,
     /// Spatial streams.
     pub streams: u8,
-    /// Channel width in MHz.
+    /// Width in MHz: that of the channel, or what a punctured PPDU occupies.
     pub width_mhz: u16,
     /// Guard interval in ns; 0 for DSSS.
     pub guard_interval_ns: u16,
@@ -114,6 +114,11 @@ impl Mode {
             }
             _ => of_mcs(self.mcs),
         }
+    }
+
+    /// Whether its PPDUs leave out a part of their width.
+    pub(crate) fn is_punctured(&self) -> bool {
+        !(self.width_mhz / 20).is_power_of_two()
     }
 
     /// The rate that the rate of a control response must not exceed (10.6.6.5, 10.6.11).
@@ -313,10 +318,11 @@ impl OnAir {
 ///
 /// The link's *own* modes have its width, number of streams and guard interval; a scenario names one of them. From 802.11n
 /// on, other groups of narrower widths, fewer streams and a longer guard interval follow, for rate adaptations that descend
-/// to them (`docs/medium.md`, section 2.1).
+/// to them (`docs/medium.md`, section 2.1). Those of punctured PPDUs are in none.
 #[derive(Clone, Debug)]
 pub struct Modes {
-    /// The own modes, the slowest first, then the other groups in the order of [`Modes::groups`].
+    /// The own modes, the slowest first, then the other groups in the order of [`Modes::groups`], then those of punctured
+    /// PPDUs.
     all: Vec<Arc<OnAir>>,
     /// How many are the link's own.
     own: usize,
@@ -353,7 +359,8 @@ impl Modes {
             let Mode { width_mhz, guard_interval_ns, streams, .. } = self.all[usize::from(index.0)].mode;
             (width_mhz, guard_interval_ns, streams)
         };
-        let indices: Vec<RateIndex> = (0..self.all.len() as u16).map(RateIndex).collect();
+        let is_in_group = |index: &RateIndex| !self.all[usize::from(index.0)].mode.is_punctured();
+        let indices: Vec<RateIndex> = (0..self.all.len() as u16).map(RateIndex).filter(is_in_group).collect();
         let (own, others) = indices.split_at(self.own);
         others.chunk_by(|a, b| key(a) == key(b)).chain([own]).map(<[_]>::to_vec).collect()
     }
@@ -457,6 +464,11 @@ impl Modes {
     /// The width of the own modes, in MHz.
     pub(crate) fn width_mhz(&self) -> u16 {
         self.all[0].mode.width_mhz
+    }
+
+    /// Whether there are some of punctured PPDUs.
+    pub(crate) fn have_punctured(&self) -> bool {
+        self.all[self.all.len() - 1].mode.is_punctured()
     }
 
     /// The own mode of that rate or, if its width is greater than `width_mhz`, the mode of this width with its streams, its

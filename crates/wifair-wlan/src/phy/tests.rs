@@ -157,3 +157,19 @@ fn unknown_keys_are_refused() {
     assert!(read(r#"{"name": "802.11g", "slots_us": 9}"#).unwrap_err().contains("slots_us"));
     assert!(read(r#"{"name": "802.11a", "short_slot": true}"#).unwrap_err().contains("short_slot"));
 }
+
+/// 702, 1448 and 1682 data subcarriers, of which MCS 0 has half a bit in each 13.6 µs.
+#[test]
+fn punctured_ppdus_have_the_subcarriers_of_their_rus() {
+    let of_width = |width_mhz| {
+        let link = LinkKeys { width_mhz: Some(width_mhz), ..Default::default() };
+        modes(&PhySpec::Eht(eht::Spec { link, ..Default::default() }))
+    };
+    let (wide, narrow) = (of_width(160), of_width(40));
+    let slowest = wide.on_air(RateIndex(0)).mode;
+    let rates = [60, 120, 140].map(|width_mhz| wide.narrowed(&slowest, width_mhz).rate().as_kbps());
+    assert_eq!(rates, [25_809, 53_235, 61_838]);
+    assert!(wide.have_punctured() && !narrow.have_punctured());
+    let is_punctured = |index: RateIndex| wide.on_air(index).mode.is_punctured();
+    assert!(!wide.groups().concat().into_iter().any(is_punctured), "no rate adaptation chooses one");
+}

@@ -142,14 +142,21 @@ impl Mode {
         CODE_RATES[self.mcs as usize]
     }
 
-    fn of_width<T: Copy>(self, by_width: [T; 5]) -> T {
-        by_width[match self.width_mhz {
-            20 => 0,
-            40 => 1,
-            80 => 2,
-            160 => 3,
-            _ => 4,
-        }]
+    fn of_width<T: Copy>(self, by_width: [T; 5], punctured: [T; 6]) -> T {
+        match self.width_mhz {
+            20 => by_width[0],
+            40 => by_width[1],
+            80 => by_width[2],
+            160 => by_width[3],
+            320 => by_width[4],
+            60 => punctured[0],
+            120 => punctured[1],
+            140 => punctured[2],
+            200 => punctured[3],
+            240 => punctured[4],
+            280 => punctured[5],
+            other => panic!("no PPDU occupies {other} MHz"),
+        }
     }
 
     fn is_he(self) -> bool {
@@ -159,8 +166,8 @@ impl Mode {
     /// N_CBPS.
     fn coded_bits(self) -> u64 {
         let subcarriers = match self.is_he() {
-            false => self.of_width([52, 108, 234, 468, 0]),
-            true => self.of_width([234, 468, 980, 1960, 3920]),
+            false => self.of_width([52, 108, 234, 468, 0], [0; 6]),
+            true => self.of_width([234, 468, 980, 1960, 3920], [702, 1448, 1682, 2428, 2940, 3408]),
         };
         subcarriers * self.bits_per_subcarrier()
     }
@@ -275,7 +282,8 @@ impl Mode {
             return Symbols { count: count + u64::from(extra), segments: 4 };
         }
         // C(1) and D(1).
-        let coded_segment = self.of_width([60, 120, 240, 492, 984]) * self.bits_per_subcarrier();
+        let of_segment = self.of_width([60, 120, 240, 492, 984], [180, 360, 420, 612, 732, 852]);
+        let coded_segment = of_segment * self.bits_per_subcarrier();
         let (numerator, denominator) = self.code_rate();
         let segment = coded_segment * numerator / denominator;
         let segments = match bits % per_symbol {

@@ -194,6 +194,8 @@ pub struct Record {
     pub reuses: u64,
     /// CTS that its nodes have sent narrower than the RTS before.
     pub narrow_cts: u64,
+    /// Accesses that its nodes have won for exchanges that leave out channels of 20 MHz.
+    pub punctured: u64,
     /// Steps simulated.
     pub end: u64,
 }
@@ -229,6 +231,7 @@ impl Record {
             announcements: self.announcements,
             reuses: self.reuses - earlier.reuses,
             narrow_cts: self.narrow_cts - earlier.narrow_cts,
+            punctured: self.punctured - earlier.punctured,
             end: self.end - earlier.end,
         }
     }

@@ -6,7 +6,7 @@ use wifair_core::Time;
 use super::{Event, Exchanges, ppdu};
 use crate::exchange::{OngoingExchange, ReceptionOutcome};
 use crate::field::share::FieldShare;
-use crate::field::{FieldEvent, FieldExchange, Outgoing};
+use crate::field::{FieldEvent, FieldExchange, LinkWidth, Outgoing};
 use crate::node::{EdcafId, LinkId, Node};
 
 /// The link from a node to another, one of which is the access point.
@@ -15,6 +15,12 @@ pub(crate) fn link_between(from: usize, to: usize) -> LinkId {
         Node::Station(station) => LinkId::of(from < to, station),
         Node::Ap => unreachable!("the access point sends nothing to itself"),
     }
+}
+
+/// How wide the exchanges are of the link that a channel access function has in service.
+pub(crate) fn width_of_link(exchanges: &Exchanges, sender: EdcafId) -> LinkWidth {
+    let modes = exchanges.modes.of(exchanges.nodes.edcaf(sender).link().station());
+    LinkWidth { mhz: modes.width_mhz(), has_punctured: modes.have_punctured() }
 }
 
 /// The exchanges of a BSS that is a field.
@@ -208,10 +214,12 @@ impl<'a> InField<'a> {
         self.count_sent(exchange);
         self.share().set_window(sender, true);
         let next = self.0.complete(sender, link, now);
-        let width_mhz = self.share().has_subchannels().then_some(exchange.ppdu.mode.width_mhz);
-        if next.is_some() {
-            self.narrow(sender, width_mhz);
-        }
+        let follows = next.is_some() && self.share().has_subchannels();
+        let width_mhz = follows.then(|| {
+            let link = width_of_link(self.0, sender);
+            self.share().width_in_txop(sender, link)
+        });
+        self.narrow(sender, width_mhz);
         match next {
             Some(limit) if limit > Time::ZERO && self.0.fits_txop(sender, limit, now) => {
                 self.continue_txop(exchange, width_mhz, now);

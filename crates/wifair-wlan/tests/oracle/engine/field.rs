@@ -59,7 +59,8 @@ impl FieldEngine {
                     let record = side.record(&obss.turn(bss), now);
                     let until = side.log.step * now;
                     let usage = obss.field_usage(bss, until);
-                    Record { reuses: usage.spatial_reuses, narrow_cts: usage.narrow_cts, ..record }
+                    let (reuses, narrow_cts) = (usage.spatial_reuses, usage.narrow_cts);
+                    Record { reuses, narrow_cts, punctured: usage.punctured, ..record }
                 };
                 sides.iter().enumerate().map(record).collect()
             }
@@ -115,6 +116,7 @@ fn spec_of(scenario: &FieldScenario, queue_sizes: &[QueueSizes]) -> ObssSpec {
     };
     let neighbours = bsss.enumerate().map(neighbour).collect();
     let width = match &keys.split {
+        Some(Split { is_punctured: true, .. }) => WidthUse::Punctured,
         Some(Split { is_dynamic: true, .. }) => WidthUse::Dynamic,
         _ => WidthUse::Static,
     };

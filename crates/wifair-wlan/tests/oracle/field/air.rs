@@ -38,10 +38,26 @@ struct Lock {
     is_intact: bool,
     /// The SINR has been high enough to read its colour.
     is_legible: bool,
-    /// Its secondary channels had been idle for so many steps when it locked, the narrowest first.
-    idle: Vec<u32>,
+    /// What had been idle when it locked.
+    idle: Idle,
     /// If it is received MPDU by MPDU: by step from its start on, whether the SINR is too low.
     is_low: Vec<bool>,
+}
+
+/// For how many steps a node's secondary channels have been idle, the narrowest first, and its channels of 20 MHz by
+/// themselves, but for the primary channel.
+struct Idle {
+    secondaries: Vec<u32>,
+    alone: Vec<(u16, u32)>,
+}
+
+impl Receiver {
+    fn idle(&self) -> Idle {
+        Idle {
+            secondaries: self.secondaries.iter().map(|(_, steps)| *steps).collect(),
+            alone: self.alone.clone(),
+        }
+    }
 }
 
 /// The receiver of a node.
@@ -68,6 +84,8 @@ struct Receiver {
     channel: Vec<u16>,
     /// Its secondary channels, the narrowest first: their channels of 20 MHz, and for how many steps each has been idle.
     secondaries: Vec<(Vec<u16>, u32)>,
+    /// Its other channels of 20 MHz, and for how many steps each has been idle by itself.
+    alone: Vec<(u16, u32)>,
 }
 
 /// An exchange, from the access that was won on.
@@ -82,6 +100,8 @@ struct Exchange {
     /// When it began; it is on the air from then on.
     began: u64,
     width_mhz: u32,
+    /// The channels of 20 MHz that its frames occupy, by number.
+    subchannels: Vec<u16>,
     /// Of its link.
     generation: Option<Generation>,
     /// It follows another in its TXOP.
@@ -113,6 +133,8 @@ pub struct Field {
     live: Vec<usize>,
     /// By sender: that whose outcome it does not know.
     current: Vec<Option<usize>>,
+    /// By sender: the channels of 20 MHz that it has won access to.
+    held: Vec<Vec<u16>>,
 }
 
 /// Runs `scenario`, see [`cell::run_all`].
@@ -207,6 +229,7 @@ impl Field {
             exchanges: Vec::new(),
             live: Vec::new(),
             current: vec![None; nodes],
+            held: vec![vec![]; nodes],
         }
     }
 
@@ -429,9 +452,9 @@ impl Field {
         delivered
     }
 
-    /// A node has decoded a frame, at whose start its secondary channels had been `idle` for so many steps: whether it answers
-    /// it, and what it hands to its upper layer.
-    fn decode(&mut self, id: NodeId, ended: &OnAir, spoilt: Vec<bool>, idle: &[u32]) -> (bool, Vec<Packet>) {
+    /// A node has decoded a frame, at whose start its channels had been `idle` for so many steps: whether it answers it, and
+    /// what it hands to its upper layer.
+    fn decode(&mut self, id: NodeId, ended: &OnAir, spoilt: Vec<bool>, idle: &Idle) -> (bool, Vec<Packet>) {
         let &OnAir { ref frame, to, exchange, .. } = ended;
         let now = self.now();
         if id != to {
@@ -450,19 +473,25 @@ impl Field {
         let nav_is_set = self.receivers[id].nav.is_some_and(|end| end >= first);
         let (bss, _) = self.homes[id];
         if frame.kind == Kind::Rts {
-            let width_mhz = self.width_of_cts(id, ended, idle);
-            let Some(width_mhz) = width_mhz.filter(|_| !nav_is_set || self.has(Flaw::CtsDespiteNav)) else {
+            let subchannels = self.channels_of_cts(id, ended, idle);
+            let Some(subchannels) = subchannels.filter(|_| !nav_is_set || self.has(Flaw::CtsDespiteNav))
+            else {
                 return (false, vec![]);
             };
-            let before = std::mem::replace(&mut self.exchanges[exchange].width_mhz, width_mhz);
-            self.cells[bss].record.narrow_cts += u64::from(width_mhz < before);
+            let before = std::mem::replace(&mut self.exchanges[exchange].subchannels, subchannels.clone());
+            if subchannels.len() < before.len() {
+                self.exchanges[exchange].width_mhz = 20 * subchannels.len() as u32;
+                self.cells[bss].record.narrow_cts += 1;
+            }
         }
         if frame.kind.is_response() {
             self.note_acknowledged(id, &frame.content);
         }
         if frame.kind.is_response() && self.keys.split.is_some() {
-            let width_mhz = self.exchanges[exchange].width_mhz;
-            self.node(id).widest_mhz = (!self.has(Flaw::WidensInTxop)).then_some(width_mhz);
+            match self.has(Flaw::WidensInTxop) {
+                true => self.node(id).held_mhz = None,
+                false => self.hold(id, &self.exchanges[exchange].subchannels.clone()),
+            }
         }
         let heard = self.node(id).hear_in_field(frame, spoilt);
         match frame.kind {
@@ -581,7 +610,7 @@ impl Field {
             }
             let symbols_ns = self.symbols_ns(&frame);
             let subchannels = match &self.keys.split {
-                Some(split) => split.primary(self.homes[id].0, self.exchanges[exchange].width_mhz),
+                Some(_) => self.exchanges[exchange].subchannels.clone(),
                 None => vec![0],
             };
             let (number, began_at, share) = (self.frames, self.now(), self.share(id, &frame));
@@ -703,6 +732,11 @@ impl Field {
         let (bss, now) = (self.homes[node].0, self.now());
         let width_mhz = self.node(node).present_width_to(frame.to);
         let generation = self.node(node).generation_to(frame.to);
+        let subchannels = match (&self.keys.split, frame.opens_exchange) {
+            (Some(split), false) if self.has(Flaw::WidensInTxop) => split.primary(bss, width_mhz),
+            (_, true) => self.held[node].clone(),
+            (_, false) => self.most(node, frame.to, &self.held[node].clone()),
+        };
         let record = &self.cells[bss].record;
         self.current[node] = Some(self.exchanges.len());
         self.live.push(self.exchanges.len());
@@ -717,6 +751,7 @@ impl Field {
             has_agreement,
             began: now,
             width_mhz,
+            subchannels,
             generation,
             follows: !frame.opens_exchange,
             is_on_air: frame.opens_exchange || !self.has(Flaw::TxopFollowsLate),
@@ -768,7 +803,7 @@ impl Field {
         let strongest = new.filter(is_detected).max_by_key(|on_air| power(on_air));
         if let Some((number, is_intact)) = strongest.map(|on_air| (on_air.number, self.fits(on_air, node))) {
             let receiver = &mut self.receivers[node];
-            let idle = receiver.secondaries.iter().map(|(_, steps)| *steps).collect();
+            let idle = receiver.idle();
             receiver.lock = Some(Lock { number, is_intact, is_legible: true, idle, is_low: Vec::new() });
         }
     }
@@ -872,9 +907,10 @@ fn receiver(scenario: &FieldScenario, keys: &Keys, node: NodeId) -> Receiver {
     let widths_mhz = [20, 40, 80, 160].into_iter().filter(|&width| 2 * width <= width_mhz);
     let primary = split.primary(bss, 20);
     let others = split.primary(bss, width_mhz).into_iter().filter(|subchannel| !primary.contains(subchannel));
-    let channel = primary.iter().copied().chain(others).collect();
+    let channel: Vec<u16> = primary.iter().copied().chain(others).collect();
+    let alone = channel.iter().skip(1).map(|&subchannel| (subchannel, u32::MAX / 2)).collect();
     let secondaries = widths_mhz.map(|width| (split.secondary(bss, width), u32::MAX / 2));
-    Receiver { channel, secondaries: secondaries.collect(), ..Receiver::default() }
+    Receiver { channel, secondaries: secondaries.collect(), alone, ..Receiver::default() }
 }
 
 /// The mode that a frame is sent in, if it has one: a data frame from 802.11n on.

@@ -184,6 +184,31 @@ crate::oracle::flaw::flaws! {
     KeepsAllMpdus,
     /// The MPDUs that it does not keep have failed.
     LeftOutFails,
+    // Punctured PPDUs.
+    /// There are none.
+    NothingIsPunctured,
+    /// Links of every generation have them.
+    AllPuncture,
+    /// Of 80 and 160 MHz any two channels of 20 MHz may be left out.
+    AnyPattern,
+    /// Of two patterns that occupy as much, the highest 80 MHz are left out.
+    LeavesOutTheHighest,
+    /// A node decodes them whatever they leave out.
+    DecodesAllPatterns,
+    /// Channels of 20 MHz need not have been idle for a PIFS.
+    NoPifsOfSubchannels,
+    /// They are busy by energy alone.
+    SubchannelEnergyAlone,
+    /// They are not busy by energy.
+    NoSubchannelEnergy,
+    /// A frame makes them busy from one power on, whatever else it occupies.
+    OneThresholdOfSubchannels,
+    /// What follows in a TXOP leaves out nothing.
+    FollowsUnpunctured,
+    /// After a punctured RTS the CTS needs the secondary channels, too.
+    CtsNeedsSecondaries,
+    /// A CTS leaves out what its sender finds busy.
+    CtsPunctures,
 }
 
 impl Flaw {

@@ -51,6 +51,8 @@ pub struct Split {
     /// The table says so, although it need not follow from the channels.
     pub is_said: bool,
     pub is_dynamic: bool,
+    /// Then width is dynamic, too.
+    pub is_punctured: bool,
     pub secondary_detection_dbm: f64,
 }
 
@@ -75,6 +77,35 @@ impl Split {
     pub fn secondary(&self, bss: usize, width_mhz: u32) -> Vec<u16> {
         let own = self.primary(bss, width_mhz);
         self.primary(bss, 2 * width_mhz).into_iter().filter(|subchannel| !own.contains(subchannel)).collect()
+    }
+
+    /// What punctured PPDUs of a primary channel may occupy.
+    pub fn patterns(&self, bss: usize, width_mhz: u32, flaw: Option<Flaw>) -> Vec<Vec<u16>> {
+        let part = self.primary(bss, width_mhz);
+        let primary = self.primary(bss, 20)[0];
+        let of = |mhz: usize| part.chunks(mhz / 20).map(<[u16]>::to_vec).collect::<Vec<_>>();
+        let mut left_out = match width_mhz {
+            80 => of(20),
+            160 => [of(20), of(40)].concat(),
+            320 => [of(40), of(80)].concat(),
+            _ => vec![],
+        };
+        if width_mhz == 320 {
+            let ends = [of(80)[0].clone(), of(80)[3].clone()];
+            for end in ends {
+                let outside = of(40).into_iter().filter(|part| !end.contains(&part[0]));
+                left_out.extend(outside.map(|part| [end.clone(), part].concat()));
+            }
+        }
+        if flaw == Some(Flaw::AnyPattern) && [80, 160].contains(&width_mhz) {
+            let pairs = (0..part.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
+            left_out.extend(pairs.map(|(a, b)| vec![part[a], part[b]]));
+        }
+        let without =
+            |out: Vec<u16>| part.iter().copied().filter(|subchannel| !out.contains(subchannel)).collect();
+        let mut all: Vec<Vec<u16>> = left_out.into_iter().map(without).collect();
+        all.retain(|pattern| pattern.contains(&primary));
+        all
     }
 }
 

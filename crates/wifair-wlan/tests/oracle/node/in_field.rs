@@ -79,7 +79,7 @@ impl Node {
     pub fn narrows(&mut self, width_mhz: u32, all: bool, failed: bool) -> Frame {
         let wide = self.settled_data();
         let until = wide.length + wide.duration_field;
-        self.widest_mhz = Some(width_mhz);
+        self.held_mhz = Some(vec![width_mhz; self.peers.len()]);
         let narrow = match &wide.content {
             &Content::Single { packet, number } => self.single_frame(packet, number),
             Content::Mpdus(mpdus) => {

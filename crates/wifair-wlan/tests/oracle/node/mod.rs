@@ -48,8 +48,8 @@ pub struct Node {
     pub peers: Vec<Peer>,
     /// Categories that have lost an internal collision when this node last decided what to do.
     lost: Vec<usize>,
-    /// The greatest width of what this node sends, if that may be less than that of its modes.
-    pub widest_mhz: Option<u32>,
+    /// By peer: the width of what this node sends, if that is less than that of its modes.
+    pub held_mhz: Option<Vec<u32>>,
     channel: Rng,
 
     /// Packets that a transmit queue holds.
@@ -150,7 +150,7 @@ impl Node {
             next_timeout: None,
             clock: 0,
             peers,
-            widest_mhz: None,
+            held_mhz: None,
             lost: Vec::new(),
             channel: Rng::stream(seed, label, "channel"),
             queue_limit: tx_queue.0,
@@ -200,7 +200,8 @@ impl Node {
     /// The mode of data frames to a peer now.
     fn mode_to(&self, peer: NodeId) -> Option<Mode> {
         let mode = self.peers[peer].mode()?;
-        let width_mhz = self.widest_mhz.map_or(mode.width_mhz, |widest| widest.min(mode.width_mhz));
+        let held = self.held_mhz.as_ref().map(|held| held[peer]);
+        let width_mhz = held.map_or(mode.width_mhz, |held| held.min(mode.width_mhz));
         Some(Mode { width_mhz, ..mode }.with_mcs(mode.mcs))
     }
 

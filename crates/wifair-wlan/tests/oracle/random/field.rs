@@ -336,13 +336,22 @@ type Place = (Index, Index, Option<Index>);
 /// Two and three BSSs of 802.11n to be whose channels overlap in part, differ in their primary channels, or have channels of
 /// 20 MHz because the table says so. Nodes receive each other around the thresholds of primary and secondary channels.
 pub fn subchannel_scenarios() -> impl Strategy<Value = FieldScenario> {
-    let rules = modern_rules().prop_filter("one channel of 20 MHz", |rules| {
-        rules.modern.is_some_and(|modern| modern.width_mhz > 20)
-    });
+    let rules = |wide_eht: bool| {
+        modern_rules().prop_filter("one channel of 20 MHz", move |rules| {
+            let is_wide_eht = |modern: Modern| modern.generation == Generation::Eht && modern.width_mhz >= 80;
+            rules.modern.is_some_and(|modern| modern.width_mhz > 20 && (is_wide_eht(modern) || !wide_eht))
+        })
+    };
+    let rules = prop_oneof![2 => rules(false).boxed(), 1 => rules(true).boxed()];
     let place = (any::<Index>(), any::<Index>(), prop::option::weighted(0.7, any::<Index>()));
     let level = select(vec![-53.0, -56.0, -59.0, -62.0, -62.0, -66.0, -69.0, -72.0, -72.0, -75.0, -82.0]);
     let near = (prop::bool::weighted(0.8), level, select(vec![0.0, 3.02, 6.03, 9.04]), -0.02..0.02f64);
-    let flags = (prop::bool::weighted(0.3), prop::bool::weighted(0.15), prop::bool::weighted(0.25));
+    let flags = (
+        prop::bool::weighted(0.3),
+        prop::bool::weighted(0.15),
+        prop::bool::weighted(0.25),
+        prop::bool::weighted(0.8),
+    );
     let thresholds = prop_oneof![3 => Just(-72.0), 1 => -85.0..-55.0f64];
     let parts = (
         rules.prop_flat_map(neighbours),
@@ -354,15 +363,23 @@ pub fn subchannel_scenarios() -> impl Strategy<Value = FieldScenario> {
         narrowing(),
     );
     parts.prop_filter_map("out of reach", |(field, places, nears, flags, threshold, levels, narrowing)| {
-        let (is_dynamic, is_said, reuses) = flags;
+        let (is_dynamic, is_said, reuses, punctures) = flags;
         let mut field = field;
         let homes = field.homes();
         let widest = field.base.rules.modern.expect("rules of such a BSS");
         let bsss = 1 + field.neighbours.len();
-        let split = Split {
-            bsss: places[..bsss].iter().map(|place| place_of(*place, &widest)).collect(),
+        let punctures = punctures && widest.generation == Generation::Eht && widest.width_mhz >= 80;
+        // One BSS has all, and others a few channels of 20 MHz of it.
+        let widths = |bss: usize| match (punctures, bss) {
+            (true, 0) => vec![widest.width_mhz],
+            (true, _) => vec![20, 20, 40, 40, 80],
+            (false, _) => [20, 40, 80, 160, 320].into_iter().filter(|&w| w <= widest.width_mhz).collect(),
+        };
+        let mut split = Split {
+            bsss: (0..bsss).map(|bss| place_of(places[bss], &widest, &widths(bss))).collect(),
             is_said,
-            is_dynamic: is_dynamic || narrowing.is_some(),
+            is_dynamic: is_dynamic || punctures || narrowing.is_some(),
+            is_punctured: false,
             secondary_detection_dbm: threshold,
         };
         let overlap = |a: usize, b: usize| split.channel(a).iter().any(|of| split.channel(b).contains(of));
@@ -396,6 +413,12 @@ pub fn subchannel_scenarios() -> impl Strategy<Value = FieldScenario> {
             let ap = homes.iter().position(|home| *home == (bss, 0)).expect("it has an access point");
             within(scenario, split.bsss[bss].1, ap, &keys)?;
         }
+        let is_wide_eht = |station: &Station| {
+            let up = station.modes.map(|modes| modes.up);
+            up.is_some_and(|up| up.generation == Generation::Eht && up.width_mhz >= 80)
+        };
+        split.is_punctured = punctures && field.bsss().any(|bss| bss.stations.iter().any(is_wide_eht));
+        field.keys.split = Some(split);
         if let Some(narrowing) = narrowing {
             narrowing.on(&mut field);
         }
@@ -453,16 +476,19 @@ impl Narrowing {
     }
 }
 
-/// Number and width of the channel of a BSS, and the number of its primary channel.
-fn place_of((width, part, primary): Place, widest: &Modern) -> (Option<u16>, u32, Option<u16>) {
+/// Number and width, one of these, of the channel of a BSS, and the number of its primary channel.
+fn place_of(
+    (width, part, primary): Place,
+    widest: &Modern,
+    widths_mhz: &[u32],
+) -> (Option<u16>, u32, Option<u16>) {
     let lowest = match widest.band_ghz {
         low if low < 5.0 => 1,
         low if low < 5.5 => 36,
         _ => 1,
     };
     let all: Vec<u16> = (0..widest.width_mhz as u16 / 20).map(|i| lowest + 4 * i).collect();
-    let widths: Vec<u32> = [20, 40, 80, 160, 320].into_iter().filter(|&w| w <= widest.width_mhz).collect();
-    let width_mhz = *width.get(&widths);
+    let width_mhz = *width.get(widths_mhz);
     let parts: Vec<&[u16]> = all.chunks(width_mhz as usize / 20).collect();
     let own = *part.get(&parts);
     let number = (own[0] + own[own.len() - 1]) / 2;
