@@ -182,6 +182,10 @@ def boot(
     kernel = KERNEL / "build" / f"uml-{kind}" / "linux"
     if not kernel.exists():
         sys.exit(f"{kernel}: there is no such kernel; kernel/stack/README.md says what builds it.")
+    if hidden := [folder for folder in ("/tmp", "/run") if kernel.is_relative_to(folder)]:
+        sys.exit(
+            f"{kernel}: the guest cannot see it, since it has a {hidden[0]} of its own; allowed here: a checkout elsewhere."
+        )
     command = ["setarch", "-R", str(kernel)]
     command += [
         "mem=512M",
