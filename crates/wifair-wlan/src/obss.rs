@@ -77,7 +77,10 @@ impl Obss {
         let (channels, _) = spec.channels()?;
         let (mut bsss, mut functions) = (Vec::new(), Vec::new());
         for (number, (label, spec)) in spec.each().enumerate() {
-            let (bss, own) = Bss::assemble(&spec, label, seed).map_err(|error| within(error, number))?;
+            let (mut bss, own) = Bss::assemble(&spec, label, seed).map_err(|error| within(error, number))?;
+            if number > 0 {
+                bss.shift_beacons(seed, label);
+            }
             bsss.push(bss);
             functions.extend(own);
         }

@@ -20,6 +20,10 @@ impl Field {
             self.count_frame(frame.from, false, now);
             let FieldNode { mpdus, decoded, .. } = &mut self.nodes[frame.from];
             let is_decoded = self.receivers.end(id, &frame, mpdus, decoded);
+            if frame.kind == ExchangeStep::Beacon {
+                self.end_beacon(&frame, now, events);
+                continue;
+            }
             let is_answered = is_decoded == Some(true) && self.decode(&frame, now, events);
             if is_decoded == Some(false) {
                 self.miss(frame.to, &frame, now);
@@ -78,6 +82,7 @@ impl Field {
                 self.take_response(node, frame, now);
                 false
             }
+            ExchangeStep::Beacon => false,
         }
     }
 

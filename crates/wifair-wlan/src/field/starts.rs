@@ -7,7 +7,7 @@ use super::frame::{ExchangeStep, FieldExchange, FieldFrame, Outgoing};
 use super::node::FieldNode;
 use super::power::PowerRatio;
 use super::{Field, FieldEvent, FieldRules};
-use crate::node::{EdcafId, Node};
+use crate::node::EdcafId;
 
 impl Field {
     /// Handles the starts of frames at `now`, all of them before any is sensed. `outgoing` as in [`Field::advance`].
@@ -27,11 +27,14 @@ impl Field {
         for &index in &due {
             let owed = self.nodes[index].owes.take_if(|(at, _)| *at == now).map(|(_, frame)| frame);
             let won = self.nodes[index].has_won.take();
-            events.extend(won.map(FieldEvent::Started));
-            let frame = owed.or_else(|| {
-                let sender = won?;
-                let outgoing = outgoing(self.bss_of[index], sender, self.nodes[index].width_mhz);
-                Some(self.win(sender, outgoing, now))
+            let frame = owed.or_else(|| match won? {
+                place if self.is_of_beacons(place) => Some(self.send_beacon(index, now)),
+                place => {
+                    let sender = self.function(index, place);
+                    events.push(FieldEvent::Started(sender));
+                    let outgoing = outgoing(self.bss_of[index], sender, self.nodes[index].width_mhz);
+                    Some(self.win(sender, outgoing, now))
+                }
             });
             begun.extend(frame.map(|frame| {
                 let ratio = frame.ratio.reduced_to(self.ratio(&frame, now));
@@ -39,7 +42,7 @@ impl Field {
             }));
         }
         for frame in &begun {
-            self.receivers.wake(frame.to, &self.frames, &self.rules);
+            self.receivers.wake_addressees(frame, &self.frames, &self.rules);
         }
         let mut started = std::mem::take(&mut self.started);
         for frame in begun.drain(..) {
@@ -95,12 +98,13 @@ impl Field {
         if is_busy || node.owes.as_ref().is_some_and(|(at, _)| *at == now) {
             return;
         }
-        let is_due = |i: usize| node.backoffs[i].start(&self.rules.contention) == now;
-        let functions = self.numbering.of_node(Node::at(index)).enumerate();
-        let mut due = functions.filter(|(i, _)| is_due(*i)).map(|(_, function)| function);
+        let is_due = |place: &usize| node.backoffs[*place].start(&self.rules.contention) == now;
+        let per_node = self.numbering.per_node();
+        let mut due = (per_node..node.backoffs.len()).chain(0..per_node).filter(is_due);
         let Some(winner) = due.next() else { return };
-        losers.extend(due);
-        if self.channels.is_some() && !self.finds_width(index, winner, width_mhz, now) {
+        losers.extend(due.map(|place| self.function(index, place)));
+        let looks_at_secondaries = self.channels.is_some() && !self.is_of_beacons(winner);
+        if looks_at_secondaries && !self.finds_width(index, winner, width_mhz, now) {
             return;
         }
         let FieldNode { backoffs, has_won, .. } = &mut self.nodes[index];
@@ -111,17 +115,17 @@ impl Field {
         self.winners.push(index);
     }
 
-    /// How wide the exchange may be that a node begins which has won access with `winner`: whether it may begin. Otherwise it
+    /// How wide the exchange may be that a node begins which has won access with its function at `place`: whether it may begin. Otherwise it
     /// draws a new backoff.
     fn finds_width(
         &mut self,
         index: usize,
-        winner: EdcafId,
+        place: usize,
         width_mhz: &impl Fn(usize, EdcafId) -> u16,
         now: Time,
     ) -> bool {
-        let wanted = FieldRules::width(width_mhz(self.bss_of[index], winner));
-        let (width, place) = (self.receivers.width(index, wanted, now), self.numbering.place(winner));
+        let wanted = FieldRules::width(width_mhz(self.bss_of[index], self.function(index, place)));
+        let width = self.receivers.width(index, wanted, now);
         let rules = self.rules.contention;
         let FieldNode { backoffs, width_mhz, .. } = &mut self.nodes[index];
         *width_mhz = width.map(FieldRules::width_mhz);
@@ -149,9 +153,7 @@ impl Field {
         let exchange = self.open(sender, outgoing, now, now);
         let FieldExchange { to, ppdu, .. } = exchange;
         let (node, _) = self.place(sender);
-        let reuses = self.receivers.can_reuse(node, now);
-        self.nodes[node].reuses = reuses;
-        self.meters[self.bss_of[node]].usage.spatial_reuses += u64::from(reuses);
+        self.take_opportunity(node, now);
         if ppdu.with_rts {
             let control = usize::from(ppdu.control);
             let rts = &self.phy.control_frames[control].rts;
@@ -162,6 +164,13 @@ impl Field {
             };
         }
         self.data(&exchange, now)
+    }
+
+    /// A node that wins access uses its spatial reuse opportunity, if it has one.
+    pub(super) fn take_opportunity(&mut self, node: usize, now: Time) {
+        let reuses = self.receivers.can_reuse(node, now);
+        self.nodes[node].reuses = reuses;
+        self.meters[self.bss_of[node]].usage.spatial_reuses += u64::from(reuses);
     }
 
     /// An exchange of `sender` begins.
@@ -199,7 +208,7 @@ impl Field {
         let timeout = match frame.kind {
             ExchangeStep::Rts => waits.cts_timeout,
             ExchangeStep::Data => waits.ack_timeout,
-            ExchangeStep::Cts | ExchangeStep::Ack => return,
+            ExchangeStep::Cts | ExchangeStep::Ack | ExchangeStep::Beacon => return,
         };
         exchange.ended = frame.ends;
         exchange.data_ends = (frame.kind == ExchangeStep::Data).then_some(frame.ends);

@@ -12,8 +12,9 @@ use oracle::field::powers::Keys;
 use oracle::field::{FieldScenario, air};
 use oracle::mode::{Generation, Mode};
 use oracle::random::{
-    controlled_field_scenarios, edca_field_scenarios, field_scenarios, modern_field_scenarios,
-    neighbour_scenarios, reuse_scenarios, shadowed_scenarios, subchannel_scenarios,
+    beacon_field_scenarios, beacon_neighbour_scenarios, controlled_field_scenarios, edca_field_scenarios,
+    field_scenarios, modern_field_scenarios, neighbour_scenarios, reuse_scenarios, shadowed_scenarios,
+    subchannel_scenarios,
 };
 use oracle::record::{Attempt, Outcome, Record, Transmission};
 use oracle::scenario::{Pattern, Scenario, Station, Stream};
@@ -30,8 +31,9 @@ fn compare(scenario: &FieldScenario) -> Result<Vec<Record>, String> {
     let half_way = engine.records(oracle[0].half_way.end);
     engine.run_until(oracle[0].whole.end);
     let whole = engine.records(oracle[0].whole.end);
-    // A controller always has a next sample.
-    let never_rests = scenario.base.rules.controller().is_some();
+    // A controller always has a next sample, and an access point a next target time.
+    let rules = &scenario.base.rules;
+    let never_rests = rules.controller().is_some() || rules.beacons.is_some();
     let at_rest = if never_rests { oracle[0].at_rest } else { engine.is_at_rest() };
     let mut records = Vec::new();
     for (((mut oracle, bss), half_way), whole) in
@@ -87,6 +89,9 @@ struct Seen {
     reuses: u64,
     /// CTS that were narrower than their RTS.
     narrow_cts: u64,
+    /// Beacons sent, and those of them that a station of their BSS has not decoded.
+    beacons: u64,
+    beacons_collided: u64,
 }
 
 impl Seen {
@@ -105,6 +110,8 @@ impl Seen {
         self.overlapping += record.collisions;
         self.reuses += record.reuses;
         self.narrow_cts += record.narrow_cts;
+        self.beacons += record.beacons.0;
+        self.beacons_collided += record.beacons.1;
         self.acknowledged += outcomes(Outcome::Acknowledged);
         self.acks_lost += outcomes(Outcome::AckLost);
         self.given_up += record.total(|tally| tally.lost);
@@ -181,6 +188,7 @@ fn random_fields_with_ppdus_are_equal_step_by_step() {
 fn broken_rules_of_the_field_are_noticed() {
     let mut flaws = Flaw::ALL.to_vec();
     flaws.retain(|&flaw| !flaw.is_of_edca() && !flaw.is_of_ppdus() && !flaw.is_of_neighbours());
+    flaws.retain(|&flaw| !flaw.is_of_beacons());
     flaws.retain(|&flaw| !flaw.is_of_reuse() && !flaw.is_of_shadowing() && !flaw.is_of_subchannels());
     flaws.retain(|&flaw| flaw != Flaw::NavEndsBefore); // below: random fields hardly ever meet this instant
     let enough = if validating() { 0 } else { flaws.len() - 12 };
@@ -241,6 +249,27 @@ fn random_neighbours_with_obss_pd_are_equal_step_by_step() {
 fn broken_rules_of_obss_pd_are_noticed() {
     let flaws = Flaw::ALL.iter().copied().filter(|flaw| flaw.is_of_reuse()).collect();
     notices(flaws, if validating() { 0 } else { 2 }, reuse_scenarios());
+}
+
+#[test]
+fn random_fields_with_beacons_are_equal_step_by_step() {
+    let seen = compare_all(beacon_field_scenarios());
+    assert!(seen.exchanges > 5_000 && seen.acknowledged > 1_000 && seen.internal > 50, "{seen:?}");
+    assert!(seen.beacons > 1_000 && seen.beacons_collided > 100, "{seen:?}");
+}
+
+/// Two and three BSSs with beacons.
+#[test]
+fn random_neighbours_with_beacons_are_equal_step_by_step() {
+    let seen = compare_all(beacon_neighbour_scenarios());
+    assert!(seen.exchanges > 5_000 && seen.acknowledged > 1_000, "{seen:?}");
+    assert!(seen.beacons > 2_000 && seen.beacons_collided > 300 && seen.reuses > 20, "{seen:?}");
+}
+
+#[test]
+fn broken_rules_of_beacons_in_the_field_are_noticed() {
+    let flaws = Flaw::ALL.iter().copied().filter(|flaw| flaw.is_of_beacons()).collect();
+    notices(flaws, 0, beacon_neighbour_scenarios());
 }
 
 /// With channels that overlap in part.

@@ -194,6 +194,8 @@ pub struct Record {
     pub reuses: u64,
     /// CTS that its nodes have sent narrower than the RTS before.
     pub narrow_cts: u64,
+    /// By how many stations its beacons were not decoded, in all.
+    pub beacons_missed: u64,
     /// Steps simulated.
     pub end: u64,
 }
@@ -229,6 +231,7 @@ impl Record {
             announcements: self.announcements,
             reuses: self.reuses - earlier.reuses,
             narrow_cts: self.narrow_cts - earlier.narrow_cts,
+            beacons_missed: self.beacons_missed - earlier.beacons_missed,
             end: self.end - earlier.end,
         }
     }

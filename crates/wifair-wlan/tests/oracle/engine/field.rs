@@ -59,7 +59,12 @@ impl FieldEngine {
                     let record = side.record(&obss.turn(bss), now);
                     let until = side.log.step * now;
                     let usage = obss.field_usage(bss, until);
-                    Record { reuses: usage.spatial_reuses, narrow_cts: usage.narrow_cts, ..record }
+                    Record {
+                        reuses: usage.spatial_reuses,
+                        narrow_cts: usage.narrow_cts,
+                        beacons_missed: usage.beacons_missed,
+                        ..record
+                    }
                 };
                 sides.iter().enumerate().map(record).collect()
             }
