@@ -25,7 +25,7 @@ pub struct BeaconsSpec {
     /// Length of the MPDU in bytes with FCS, 70 to 2332. 300 is typical of a WPA2 network of 802.11ac.
     pub bytes: u32,
     /// Rate of beacons in Mbps: at 2.4 GHz one of 802.11b's (1, 2, 5.5, 11) or, without 802.11b stations, of
-    /// OFDM's (6 to 54); at 5 and 6 GHz one of OFDM's. Without the key, the lowest mandatory or basic rate.
+    /// OFDM's (6 to 54); at 5 and 6 GHz, and in a field, one of OFDM's. Without the key, the lowest mandatory or basic rate.
     /// APs at 2.4 GHz often use 1.
     pub rate_mbps: Option<f64>,
 }

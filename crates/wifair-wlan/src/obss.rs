@@ -64,7 +64,7 @@ impl Drop for BssTurn<'_> {
 
 impl Obss {
     /// The BSSs that `spec` describes, idle at time zero. Random streams are those of [`Bss::new`], with a neighbour's name as
-    /// the label of its access point.
+    /// the label of its access point; the offset of its beacons has (`seed`, that label, `"beacon-offset"`).
     ///
     /// # Errors
     /// Returns the first invalid value of `spec`.

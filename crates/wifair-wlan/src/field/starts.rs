@@ -115,8 +115,8 @@ impl Field {
         self.winners.push(index);
     }
 
-    /// How wide the exchange may be that a node begins which has won access with its function at `place`: whether it may begin. Otherwise it
-    /// draws a new backoff.
+    /// How wide the exchange may be that a node begins which has won access with its function at `place`: whether it may begin.
+    /// Otherwise it draws a new backoff.
     fn finds_width(
         &mut self,
         index: usize,
