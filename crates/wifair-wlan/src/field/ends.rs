@@ -57,6 +57,7 @@ impl Field {
         match frame.kind {
             ExchangeStep::Rts => {
                 !self.receivers.has_nav(node, now)
+                    && self.nodes[node].owes.is_none()
                     && self.finds_width_of_answer(node, frame)
                     && self.owe(node, frame, ExchangeStep::Cts, now)
             }

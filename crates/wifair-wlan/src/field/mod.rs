@@ -361,11 +361,12 @@ impl Field {
         self.settle();
     }
 
-    /// `node` answers `frame` by a frame of a kind, a SIFS after its end; whether there is an exchange to answer.
+    /// `node` answers `frame` by a frame of a kind, a SIFS after its end; whether there is an exchange to answer, and `node` does
+    /// not owe the next data frame of its TXOP.
     fn owe(&mut self, node: usize, frame: &FieldFrame, kind: ExchangeStep, now: Time) -> bool {
         let begins = now + self.rules.sifs;
         let exchange = self.nodes[frame.sender()].exchange.filter(|exchange| exchange.began == frame.began);
-        let Some(exchange) = exchange else { return false };
+        let Some(exchange) = exchange.filter(|_| self.nodes[node].owes.is_none()) else { return false };
         let ppdu = exchange.ppdu;
         let control = &self.phy.control_frames[usize::from(ppdu.control)];
         let answer = match kind {

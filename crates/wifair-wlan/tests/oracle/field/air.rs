@@ -493,7 +493,8 @@ impl Field {
         let first = if self.has(Flaw::NavEndsBefore) { now + 1 } else { now };
         let nav_is_set = self.receivers[id].nav.is_some_and(|end| end >= first);
         if frame.kind == Kind::Rts {
-            let width_mhz = self.width_of_cts(id, ended, idle);
+            let owes = self.node(id).has_response_pending() && !self.has(Flaw::CtsInsteadOfData);
+            let width_mhz = self.width_of_cts(id, ended, idle).filter(|_| !owes);
             let Some(width_mhz) = width_mhz.filter(|_| !nav_is_set || self.has(Flaw::CtsDespiteNav)) else {
                 return (false, vec![]);
             };

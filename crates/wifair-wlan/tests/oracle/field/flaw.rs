@@ -77,6 +77,8 @@ crate::oracle::flaw::flaws! {
     TxopFollowsLate,
     /// It is part of the exchange before it.
     TxopIsOneExchange,
+    /// A CTS takes the place of the next frame of a TXOP.
+    CtsInsteadOfData,
     // A-MPDUs.
     /// A lost PHY header loses nothing.
     NoPhyHeader,
