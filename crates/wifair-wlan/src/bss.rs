@@ -262,7 +262,7 @@ impl Bss {
             Due::Marked => return Some(Event::Marked),
             Due::Released => return self.exchanges.release(now),
             Due::Beacon => {
-                let next = self.exchanges.medium.reach_target(now);
+                let next = self.exchanges.reach_target(now);
                 self.exchanges.nodes.deadlines.set_beacon(next, now);
             }
             Due::ControllerSample => {

@@ -64,7 +64,7 @@ impl Drop for BssTurn<'_> {
 
 impl Obss {
     /// The BSSs that `spec` describes, idle at time zero. Random streams are those of [`Bss::new`], with a neighbour's name as
-    /// the label of its access point.
+    /// the label of its access point; the offset of its beacons has (`seed`, that label, `"beacon-offset"`).
     ///
     /// # Errors
     /// Returns the first invalid value of `spec`.
@@ -77,7 +77,10 @@ impl Obss {
         let (channels, _) = spec.channels()?;
         let (mut bsss, mut functions) = (Vec::new(), Vec::new());
         for (number, (label, spec)) in spec.each().enumerate() {
-            let (bss, own) = Bss::assemble(&spec, label, seed).map_err(|error| within(error, number))?;
+            let (mut bss, own) = Bss::assemble(&spec, label, seed).map_err(|error| within(error, number))?;
+            if number > 0 {
+                bss.shift_beacons(seed, label);
+            }
             bsss.push(bss);
             functions.extend(own);
         }

@@ -15,6 +15,14 @@ impl Bss {
         self.exchanges.field.as_deref_mut().expect("the BSS is in a field")
     }
 
+    /// Gives the beacons of a neighbour, whose access point has this name, target times of its own.
+    pub(crate) fn shift_beacons(&mut self, seed: u64, ap: &str) {
+        if let Some(beacons) = self.exchanges.medium.beacons() {
+            let first = beacons.first_target(seed, ap);
+            self.exchanges.nodes.deadlines.set_beacon(first, Time::ZERO);
+        }
+    }
+
     /// Lets a BSS that is alone in its field handle what is due there at `now`.
     pub(super) fn advance_field(&mut self, now: Time) {
         if self.share().is_alone() {
