@@ -15,7 +15,7 @@ impl Bss {
         self.exchanges.field.as_deref_mut().expect("the BSS is in a field")
     }
 
-    /// Gives the beacons of a neighbour, whose access point has this name, target times of its own.
+    /// Shifts the target times of the beacons of a neighbour, whose access point has this name, by its offset.
     pub(crate) fn shift_beacons(&mut self, seed: u64, ap: &str) {
         if let Some(beacons) = self.exchanges.medium.beacons() {
             let first = beacons.first_target(seed, ap);

@@ -379,8 +379,8 @@ impl Field {
         self.settle();
     }
 
-    /// `node` answers `frame` by a frame of a kind, a SIFS after its end; whether there is an exchange to answer, and `node` does
-    /// not owe the next data frame of its TXOP.
+    /// `node` answers `frame` by a frame of a kind, a SIFS after its end; whether there is an exchange to answer, and `node`
+    /// does not owe the next data frame of its TXOP.
     fn owe(&mut self, node: usize, frame: &FieldFrame, kind: ExchangeStep, now: Time) -> bool {
         let begins = now + self.rules.sifs;
         let exchange = self.nodes[frame.sender()].exchange.filter(|exchange| exchange.began == frame.began);

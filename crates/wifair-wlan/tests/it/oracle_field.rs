@@ -347,8 +347,8 @@ fn the_noise_of_its_width_decides_about_a_frame() {
     assert!(compare(&scenario(Some(Flaw::NoiseOf20Mhz))).is_err());
 }
 
-/// Station 2 does not receive station 1, to which the AP sends in TXOPs. Its RTS begins where an ACK of station 1 ends and is as
-/// long as the SIFS, so the AP has decoded it when the next data frame of its TXOP is due.
+/// Station 2 does not receive station 1, to which the AP sends in TXOPs. Its RTS begins where an ACK of station 1 ends and is
+/// as long as the SIFS, so the AP has decoded it when the next data frame of its TXOP is due.
 #[test]
 fn an_rts_is_not_answered_where_the_next_frame_of_a_txop_is_due() {
     let category = |cw_min, txop_limit| Category { cw_min, cw_max: 1_023, aifsn: 2, txop_limit };
