@@ -28,9 +28,9 @@ impl Field {
             let owed = self.nodes[index].owes.take_if(|(at, _)| *at == now).map(|(_, frame)| frame);
             let won = self.nodes[index].has_won.take();
             let frame = owed.or_else(|| match won? {
-                place if self.is_of_beacons(place) => Some(self.send_beacon(index, now)),
+                place if self.numbering.is_of_beacons(place) => Some(self.send_beacon(index, now)),
                 place => {
-                    let sender = self.function(index, place);
+                    let sender = self.numbering.function(index, place);
                     events.push(FieldEvent::Started(sender));
                     let outgoing = outgoing(self.bss_of[index], sender, self.nodes[index].width_mhz);
                     Some(self.win(sender, outgoing, now))
@@ -102,8 +102,8 @@ impl Field {
         let per_node = self.numbering.per_node();
         let mut due = (per_node..node.backoffs.len()).chain(0..per_node).filter(is_due);
         let Some(winner) = due.next() else { return };
-        losers.extend(due.map(|place| self.function(index, place)));
-        let looks_at_secondaries = self.channels.is_some() && !self.is_of_beacons(winner);
+        losers.extend(due.map(|place| self.numbering.function(index, place)));
+        let looks_at_secondaries = self.channels.is_some() && !self.numbering.is_of_beacons(winner);
         if looks_at_secondaries && !self.finds_width(index, winner, width_mhz, now) {
             return;
         }
@@ -124,7 +124,7 @@ impl Field {
         width_mhz: &impl Fn(usize, EdcafId) -> u16,
         now: Time,
     ) -> bool {
-        let wanted = FieldRules::width(width_mhz(self.bss_of[index], self.function(index, place)));
+        let wanted = FieldRules::width(width_mhz(self.bss_of[index], self.numbering.function(index, place)));
         let width = self.receivers.width(index, wanted, now);
         let rules = self.rules.contention;
         let FieldNode { backoffs, width_mhz, .. } = &mut self.nodes[index];
