@@ -11,7 +11,7 @@ use std::ops::{Deref, DerefMut};
 
 use wifair_core::{MinTree, SpecError, Time};
 
-use crate::bss::shared_field::advance;
+use crate::bss::shared_field::{advance, shift_targets};
 use crate::bss::{Bss, Output, accessors, field};
 use crate::field::OperatingChannel;
 use crate::field::medium::FieldMedium;
@@ -79,7 +79,7 @@ impl Obss {
         for (number, (label, spec)) in spec.each().enumerate() {
             let (mut bss, own) = Bss::assemble(&spec, label, seed).map_err(|error| within(error, number))?;
             if number > 0 {
-                bss.shift_beacons(seed, label);
+                shift_targets(&mut bss, seed, label);
             }
             bsss.push(bss);
             functions.extend(own);

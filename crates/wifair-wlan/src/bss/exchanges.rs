@@ -15,7 +15,6 @@ mod tries;
 use wifair_core::{Ac, Packet, Time};
 use wifair_queue::{Direction, MpduOutcome, Outcome};
 
-use self::field::InField;
 use crate::aggregation::Occasion;
 use crate::deadlines::LinkRateChange;
 use crate::exchange::{OngoingExchange, ReceptionOutcome};
@@ -85,15 +84,6 @@ impl Exchanges {
             self.medium.arrive(sender, now);
             self.meter_wait(sender, now);
         }
-    }
-
-    /// Handles a target time of beacons. Returns the next.
-    pub(super) fn reach_target(&mut self, now: Time) -> Time {
-        match InField::of(self) {
-            Some(mut field) => field.reach_target(now),
-            None => self.medium.reach_target(now),
-        }
-        self.medium.beacons().map_or(Time::MAX, |beacons| now + beacons.interval)
     }
 
     /// One or several senders start to transmit.

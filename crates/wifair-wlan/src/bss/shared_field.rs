@@ -15,14 +15,6 @@ impl Bss {
         self.exchanges.field.as_deref_mut().expect("the BSS is in a field")
     }
 
-    /// Shifts the target times of the beacons of a neighbour, whose access point has this name, by its offset.
-    pub(crate) fn shift_beacons(&mut self, seed: u64, ap: &str) {
-        if let Some(beacons) = self.exchanges.medium.beacons() {
-            let first = beacons.first_target(seed, ap);
-            self.exchanges.nodes.deadlines.set_beacon(first, Time::ZERO);
-        }
-    }
-
     /// Lets a BSS that is alone in its field handle what is due there at `now`.
     pub(super) fn advance_field(&mut self, now: Time) {
         if self.share().is_alone() {
@@ -34,6 +26,14 @@ impl Bss {
 
     fn act_in_field<T>(&mut self, act: impl FnOnce(InField) -> T) -> T {
         act(InField::of(&mut self.exchanges).expect("the BSS is in a field"))
+    }
+}
+
+/// Shifts the target times of the beacons of a neighbour, whose access point has this name, by its offset.
+pub(crate) fn shift_targets(bss: &mut Bss, seed: u64, ap: &str) {
+    if let Some(beacons) = bss.exchanges.medium.beacons() {
+        let first = beacons.first_target(seed, ap);
+        bss.exchanges.nodes.deadlines.set_beacon(first, Time::ZERO);
     }
 }
 

@@ -6,6 +6,7 @@
 //! by their durations; what they carry is their owner's, which passes on what happened ([`FieldEvent`]).
 
 mod access;
+mod beaconing;
 pub(crate) mod beacons;
 mod ends;
 mod frame;
@@ -36,7 +37,7 @@ use wifair_core::{Rng, Time};
 
 use crate::contention::Access;
 use crate::mac::{Mac, Waits};
-use crate::node::{EdcafId, Node, Numbering};
+use crate::node::{EdcafId, Numbering};
 use crate::phy::Mode;
 use crate::phy::timing::{BssTiming, ControlFrame};
 use crate::ppdu::Ppdu;
@@ -275,11 +276,6 @@ impl Field {
     /// The node of a channel access function, and its place among those of the node.
     fn place(&self, sender: EdcafId) -> (usize, usize) {
         (self.numbering.node(sender).index(), self.numbering.place(sender))
-    }
-
-    /// The channel access function of a node at a place.
-    fn function(&self, node: usize, place: usize) -> EdcafId {
-        EdcafId::at(self.numbering.range(Node::at(node)).start + place)
     }
 
     fn backoff_mut(&mut self, sender: EdcafId) -> &mut Backoff {

@@ -29,9 +29,9 @@ impl Field {
             let owed = self.nodes[index].owes.take_if(|(at, _)| *at == now).map(|(_, frame)| frame);
             let won = self.nodes[index].has_won.take();
             let frame = owed.or_else(|| match won? {
-                place if self.is_of_beacons(place) => Some(self.send_beacon(index, now)),
+                place if self.numbering.is_of_beacons(place) => Some(self.send_beacon(index, now)),
                 place => {
-                    let sender = self.function(index, place);
+                    let sender = self.numbering.function(index, place);
                     events.push(FieldEvent::Started(sender));
                     let width_mhz = || width_mhz_of(self.nodes[index].subchannels);
                     let width_mhz = self.channels.is_some().then(width_mhz);
@@ -105,8 +105,8 @@ impl Field {
         let per_node = self.numbering.per_node();
         let mut due = (per_node..node.backoffs.len()).chain(0..per_node).filter(is_due);
         let Some(winner) = due.next() else { return };
-        losers.extend(due.map(|place| self.function(index, place)));
-        let looks_at_secondaries = self.channels.is_some() && !self.is_of_beacons(winner);
+        losers.extend(due.map(|place| self.numbering.function(index, place)));
+        let looks_at_secondaries = self.channels.is_some() && !self.numbering.is_of_beacons(winner);
         if looks_at_secondaries && !self.finds_subchannels(index, winner, width, now) {
             return;
         }
@@ -128,7 +128,7 @@ impl Field {
         now: Time,
     ) -> bool {
         let bss = self.bss_of[index];
-        let wanted = width(bss, self.function(index, place));
+        let wanted = width(bss, self.numbering.function(index, place));
         let found = self.receivers.subchannels(index, wanted, now);
         let rules = self.rules.contention;
         let FieldNode { backoffs, subchannels, .. } = &mut self.nodes[index];

@@ -45,7 +45,7 @@ impl<'a> InField<'a> {
     }
 
     /// A target time of the access point's beacons has come.
-    pub(super) fn reach_target(&mut self, now: Time) {
+    pub(crate) fn reach_target(&mut self, now: Time) {
         self.share().reach_target(now);
         self.follow(now);
     }
