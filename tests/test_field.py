@@ -17,6 +17,8 @@ Table = dict[str, Any]
 
 
 SLOW: list[Table] = [{"name": name, "rate_mbps": 11.0} for name in ("left", "right")]
+G: Table = {"phy": {"name": "802.11g"}}
+WEAK: Table = {"field": {"gains": [{"between": ["left", "ap"], "gain_db": -94.0}]}}
 MODERN: Table = {"field": {}, "phy": {"name": "802.11ax"}, "stations": [{"name": name} for name in ("left", "right")]}
 
 
@@ -193,7 +195,8 @@ def test_a_groups_name_stands_for_its_stations() -> None:
         ({**MODERN, "mac": {"aggregation": {"delivery": "mpdu"}}}, "mac.aggregation.delivery", "ppdu"),
         ({**MODERN, "mac": {"aggregation": {"fill": "driver-queue"}}}, "mac.aggregation.fill", "gather"),
         ({"field": {}, "mac": {"capture_db": 10.0}}, "mac.capture_db", "SINR"),
-        ({"field": {}, "mac": {"beacons": {}}}, "mac.beacons", "beacons"),
+        ({**G, "field": {}, "mac": {"beacons": {"rate_mbps": 1.0}}}, "mac.beacons.rate_mbps", "6, 9, 12"),
+        ({**WEAK, "mac": {"beacons": {"rate_mbps": 54.0}}}, "mac.beacons.rate_mbps", "every station receives"),
         ({"field": {}, "mac": {"rate_adaptation": "ideal"}}, "mac.rate_adaptation", "minstrel-ht"),
         ({"field": {}, "mac": {"ack_timeout_us": 10.0}}, "mac.ack_timeout_us", "SIFS"),
         ({"field": {}, "channel": {"fading": {"sigma_db": 4.0, "coherence_time_s": 1.0}}}, "channel.fading", "powers"),

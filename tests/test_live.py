@@ -411,6 +411,17 @@ def test_beacons_are_frames_of_the_ap() -> None:
     assert seen["air"]["beacon_ns"] - before == sum(begin - end for begin, end, *_ in sent)
 
 
+def test_beacons_of_a_field_are_frames_of_all_access_points() -> None:
+    """Those of three BSSs, each 300 bytes at 6 Mbps."""
+    plan = Scenario.from_toml("neighbours").override({"mac.beacons": {"interval_tu": 50}})
+    session = Session(plan)
+    snapshot, frames = recorded(session, 1.0)
+    beacons = [frame for frame in frames if frame[3] == 4]
+    assert len({frame[2] for frame in beacons}) == len(snapshot["field"]["busy_own_ns"]) == 3
+    assert {begin - end for begin, end, *_ in beacons} == {424_000}
+    assert 10 < len(beacons) <= 3 * 20
+
+
 @pytest.mark.parametrize(
     ("phy", "key", "choices"),
     [

@@ -529,3 +529,48 @@ def test_the_flat_in_the_middle_starves() -> None:
     mine, *others = rows.select("bss", pl.col("goodput_down_mbps") + pl.col("goodput_up_mbps")).iter_rows()
     assert mine[0] == "mine"
     assert all(mine[1] < 0.1 * other for _, other in others)
+
+
+def test_beacons_of_neighbours_have_offsets(tmp_path: Path) -> None:
+    """On an idle medium a beacon begins at its target time."""
+    from wifair.study.traces import Traces
+
+    late = [{"name": name, "station": name, "direction": "up", "start_s": 1.999} for name in ("a", "b", "c")]
+    plan = scenario(run={"warmup_s": 0, "duration_s": 1.998}, mac={"beacons": {}}, flows=late)
+    bsss = plan.run(1, traces=Traces(events=tmp_path)).bsss
+    log = pl.read_parquet(tmp_path / "seed-1" / "events" / "*.parquet").filter(event="beacon", detail="sent")
+    interval_ns = 102_400_000
+    offsets = [log.filter(node=node)["time_ns"].to_numpy() % interval_ns for node in ("ap", "left", "right")]
+    assert [len(set(of_one)) for of_one in offsets] == [1, 1, 1], "always the same"
+    first, *others = (of_one[0] for of_one in offsets)
+    assert first == 0
+    assert len({0, *others}) == 3, "the others have others"
+    assert set(bsss["beacons"]) <= {19, 20}
+    assert bsss["beacons"].to_list() == [len(of_one) for of_one in offsets]
+    assert set(bsss["beacons_collided"]) == set(bsss["beacons_missed"]) == {0}
+    length_us = 20 + 4 * -(-(22 + 8 * 300) // 24)
+    assert bsss["beacon_share"].to_list() == pytest.approx([count * length_us / 1.998e6 for count in bsss["beacons"]])
+
+
+def test_stations_miss_beacons_that_hidden_transmitters_disturb() -> None:
+    """The station in the middle receives the outer access points, which do not sense each other, nor its own beacons."""
+    results = scenario(mac={"beacons": {"interval_tu": 10}}).run(seeds=1)
+    bsss = results.bsss
+    assert min(bsss["beacons"]) > 150, "each waits at most for its turn"
+    assert bsss["beacons_collided"].to_list() == bsss["beacons_missed"].to_list(), "one station each"
+    hidden = scenario(mac={"beacons": {"interval_tu": 10}}, field={"hidden": [["mine", "left"], ["mine", "a"]]})
+    missed = hidden.run(seeds=1).bsss["beacons_missed"]
+    assert missed[0] > 2 * bsss["beacons_missed"][0], "left does not sense the beacons of mine"
+    told = [sentence.text for sentence in explain_groups.lead(results, explain_groups.groups(results))]
+    assert sum("Its beacons take" in text for text in told) == 3
+
+
+def test_beacons_do_not_depend_on_threads(tmp_path: Path) -> None:
+    """The parts of a plan are simulated side by side, or with a log of events in one piece."""
+    from wifair.study.traces import Traces
+
+    plan = wide_and_narrow(mac={"beacons": {"interval_tu": 20}})
+    parts = plan.run(seeds=[3], threads=2).bsss
+    assert parts.equals(plan.run(seeds=[3], traces=Traces(events=tmp_path)).bsss)
+    assert min(parts["beacons"]) > 90
+    assert parts["beacons_collided"].sum() < 0.2 * parts["beacons"].sum()

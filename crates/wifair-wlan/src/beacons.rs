@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wifair_core::{SpecError, Time};
+use wifair_core::{Rng, SpecError, Time};
 
 use crate::check;
 use crate::contention::Access;
@@ -13,6 +13,9 @@ use crate::phy::timing::BssTiming;
 /// Time unit of the Beacon Interval field (9.4.1.3).
 pub(crate) const TU: Time = Time::from_us(1_024);
 
+/// The name of the random stream of the backoff of beacons.
+pub(crate) const BACKOFF_PURPOSE: &str = "backoff-beacon";
+
 /// Parameters of the AP's beacons.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -22,7 +25,7 @@ pub struct BeaconsSpec {
     /// Length of the MPDU in bytes with FCS, 70 to 2332. 300 is typical of a WPA2 network of 802.11ac.
     pub bytes: u32,
     /// Rate of beacons in Mbps: at 2.4 GHz one of 802.11b's (1, 2, 5.5, 11) or, without 802.11b stations, of
-    /// OFDM's (6 to 54); at 5 and 6 GHz one of OFDM's. Without the key, the lowest mandatory or basic rate.
+    /// OFDM's (6 to 54); at 5 and 6 GHz, and in a field, one of OFDM's. Without the key, the lowest mandatory or basic rate.
     /// APs at 2.4 GHz often use 1.
     pub rate_mbps: Option<f64>,
 }
@@ -71,6 +74,14 @@ impl Beacons {
             waits: false,
             ends: None,
         })
+    }
+}
+
+impl Beacons {
+    /// The first target time of a neighbour (section 16): a draw from a stream of its access point, which has this name.
+    pub(crate) fn first_target(&self, seed: u64, ap: &str) -> Time {
+        let interval_us = (self.interval.as_ns() / 1_000) as u32; // at most 65,535 TU
+        Time::from_us(1 + u64::from(Rng::stream(seed, ap, "beacon-offset").below(interval_us)))
     }
 }
 

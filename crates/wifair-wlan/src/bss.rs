@@ -8,6 +8,7 @@
 pub(crate) mod access;
 pub(crate) mod accessors;
 pub(crate) mod air;
+mod beacons;
 mod build;
 mod change;
 mod controlled;
@@ -261,10 +262,7 @@ impl Bss {
             }
             Due::Marked => return Some(Event::Marked),
             Due::Released => return self.exchanges.release(now),
-            Due::Beacon => {
-                let next = self.exchanges.medium.reach_target(now);
-                self.exchanges.nodes.deadlines.set_beacon(next, now);
-            }
+            Due::Beacon => beacons::reach_target(&mut self.exchanges, now),
             Due::ControllerSample => {
                 let airtime = self.snapshot(now).airtime_by_direction();
                 let controller = self.edca_controller.as_mut().expect("a controller takes samples");

@@ -68,7 +68,7 @@ pub struct MacSpec {
     /// A-MPDUs and Block Ack on links of 802.11n and later. Under EDCA such links use them even without the
     /// table.
     pub aggregation: Option<AggregationSpec>,
-    /// The AP's beacons. Without the table, none are sent.
+    /// The AP's beacons; with several BSSs, those of each AP. Without the table, none are sent.
     pub beacons: Option<BeaconsSpec>,
 }
 

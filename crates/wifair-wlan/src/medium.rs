@@ -440,14 +440,13 @@ impl Medium {
         self.beacons.as_ref()?.ends
     }
 
-    /// Handles a target time: another beacon waits, in place of one that has waited until now. Returns the next target time.
-    pub(crate) fn reach_target(&mut self, now: Time) -> Time {
-        let Some(Beacons { sender, interval, waits, .. }) = &mut self.beacons else { return Time::MAX };
-        let (sender, next) = (*sender, now + *interval);
+    /// Handles a target time: another beacon waits, in place of one that has waited until now.
+    pub(crate) fn reach_target(&mut self, now: Time) {
+        let Some(Beacons { sender, waits, .. }) = &mut self.beacons else { return };
+        let sender = *sender;
         if !std::mem::replace(waits, true) {
             self.arrive(sender, now);
         }
-        next
     }
 
     /// Whether a beacon is among the transmitters, of which it is removed.

@@ -123,6 +123,16 @@ impl Numbering {
         first..first + self.per_node()
     }
 
+    /// The function of a node at a place among those of the node.
+    pub(crate) fn function(self, node: usize, place: usize) -> EdcafId {
+        EdcafId::at((node << self.category_bits) + place)
+    }
+
+    /// Whether a place among the functions of a node is that of its beacons: after the others.
+    pub(crate) fn is_of_beacons(self, place: usize) -> bool {
+        place == self.per_node()
+    }
+
     /// The node of a function.
     pub(crate) fn node(self, edcaf: EdcafId) -> Node {
         Node::at(self.node_index(edcaf))

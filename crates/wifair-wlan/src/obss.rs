@@ -11,7 +11,7 @@ use std::ops::{Deref, DerefMut};
 
 use wifair_core::{MinTree, SpecError, Time};
 
-use crate::bss::shared_field::advance;
+use crate::bss::shared_field::{advance, shift_targets};
 use crate::bss::{Bss, Output, accessors, field};
 use crate::field::OperatingChannel;
 use crate::field::medium::FieldMedium;
@@ -64,7 +64,7 @@ impl Drop for BssTurn<'_> {
 
 impl Obss {
     /// The BSSs that `spec` describes, idle at time zero. Random streams are those of [`Bss::new`], with a neighbour's name as
-    /// the label of its access point.
+    /// the label of its access point; the offset of its beacons has (`seed`, that label, `"beacon-offset"`).
     ///
     /// # Errors
     /// Returns the first invalid value of `spec`.
@@ -77,7 +77,10 @@ impl Obss {
         let (channels, _) = spec.channels()?;
         let (mut bsss, mut functions) = (Vec::new(), Vec::new());
         for (number, (label, spec)) in spec.each().enumerate() {
-            let (bss, own) = Bss::assemble(&spec, label, seed).map_err(|error| within(error, number))?;
+            let (mut bss, own) = Bss::assemble(&spec, label, seed).map_err(|error| within(error, number))?;
+            if number > 0 {
+                shift_targets(&mut bss, seed, label);
+            }
             bsss.push(bss);
             functions.extend(own);
         }

@@ -108,6 +108,8 @@ counters! {
         /// Accesses that its nodes won in a spatial reuse opportunity: while PPDUs of other BSSs were on the air that they
         /// ignored.
         pub spatial_reuses: u64,
+        /// Of its access point's beacons and its stations: by how many stations each was not decoded, in all.
+        pub beacons_missed: u64,
         /// MPDUs of PPDUs under a Block Ack agreement.
         pub mpdus: u64,
         /// Of these, MPDUs that their addressee did not decode.
@@ -121,7 +123,7 @@ counters! {
     pub struct BeaconUsage {
         /// Beacons transmitted.
         pub sent: u64,
-        /// Of these, beacons that collided.
+        /// Of these, beacons that collided; in a field, beacons over that at least one station of the BSS did not decode.
         pub collided: u64,
         /// Time occupied by those that did not collide.
         pub airtime: Time,

@@ -134,7 +134,13 @@ def of_bsss(results: Results) -> list[Sentence]:
             f"of other BSSs. Of {attempts:,.0f} attempts {row['lost_same_start']:,.0f} frames were lost to others that began at the same "
             f"instant and {row['lost_hidden']:,.0f} to hidden transmitters, {lost:,.0f} of them to other BSSs alone."
         )
-        names = ("busy_own_share", "busy_others_share", "attempts", "lost_same_start", "lost_hidden", "lost_to_others")
+        names = ["busy_own_share", "busy_others_share", "attempts", "lost_same_start", "lost_hidden", "lost_to_others"]
+        if row.get("beacons"):
+            text += (
+                f" Its beacons take {row['beacon_share']:.1%} of the air; of {row['beacons']:,.0f}, {row['beacons_collided']:,.0f} "
+                "were not decoded by all of its stations."
+            )
+            names += ["beacon_share", "beacons", "beacons_collided"]
         told.append(Sentence("", text, {f"{name} of {row['bss']}": row[name] for name in names}))
     return told
 

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use wifair_core::{Class, Time};
-use wifair_wlan::{Bss, FieldJournal, FieldJournalEntry, FieldReception, FrameKind, SentPpdu};
+use wifair_wlan::{Beacon, Bss, FieldJournal, FieldJournalEntry, FieldReception, FrameKind, SentPpdu};
 
 use super::frames::{
-    ACK, COLLIDED, CTS, DATA, Frame, LOST_TO_HIDDEN, LiveMpdu, MPDU_LOST, MPDU_LOST_TO_HIDDEN, NodeNumbers,
-    RECEIVED, RTS, UNANSWERED, before,
+    ACK, BEACON, COLLIDED, CTS, DATA, Frame, LOST_TO_HIDDEN, LiveMpdu, MPDU_LOST, MPDU_LOST_TO_HIDDEN,
+    NodeNumbers, RECEIVED, RTS, UNANSWERED, before,
 };
 
 /// After this time nobody learns any more what a frame has carried: recording began between its exchange's outcome and its end.
@@ -85,6 +85,23 @@ impl FieldFrames {
         );
     }
 
+    /// A beacon of the access point at `place` has ended.
+    pub(super) fn know_beacon(&mut self, place: usize, beacon: &Beacon) {
+        self.known.insert(
+            place,
+            KnownExchange {
+                began: beacon.begins,
+                flow: 0,
+                class: Class::Other,
+                attempt: 1,
+                rate_mbps: beacon.mode.rate.as_mbps(),
+                waits_from: None,
+                mpdus: vec![],
+                is_request: false,
+            },
+        );
+    }
+
     /// Passes the frames that have ended, and whose senders know the outcome, to `each`.
     pub(super) fn take(&mut self, nodes: &NodeNumbers, mut each: impl FnMut(Frame)) {
         let FieldFrames { journal, pending, known, .. } = self;
@@ -121,7 +138,8 @@ impl FieldFrames {
 /// The kind of a frame that carries packets if it is a data frame.
 fn kind(entry: &FieldJournalEntry) -> u8 {
     match entry.kind {
-        FrameKind::Data | FrameKind::Beacon => DATA,
+        FrameKind::Data => DATA,
+        FrameKind::Beacon => BEACON,
         FrameKind::Ack | FrameKind::BlockAck => ACK,
         FrameKind::Rts | FrameKind::BlockAckRequest => RTS,
         FrameKind::Cts => CTS,

@@ -71,6 +71,13 @@ impl Watch {
 
     /// A sender in a field knows the outcome of its exchange.
     fn note_outcome(&mut self, number: usize, bss: &Bss) {
+        if let Some(beacon) = bss.beacon() {
+            self.ends = self.ends.max(beacon.ends);
+            let place = self.nodes.place(number, Node::Ap);
+            if let Some(field) = &mut self.field {
+                field.know_beacon(place, &beacon);
+            }
+        }
         for sent in bss.transmissions() {
             self.ends = self.ends.max(sent.begins + sent.transmission.airtime);
             let (mpdus, place) = (self.mpdus(&sent), self.nodes.place(number, sent.from));

@@ -13,7 +13,7 @@ row! {
         collisions: u64,
         /// Beacons that began.
         beacons: u64,
-        /// Of these, beacons that collided.
+        /// Of these, beacons that collided; in a field, beacons over that at least one station of the BSS did not decode.
         beacons_collided: u64,
         /// Share of the exchanges that were collisions.
         collision_ratio: Option<f64>,
@@ -275,6 +275,14 @@ row! {
         airtime_down_share: f64,
         /// Airtime share of its collisions.
         collision_share: f64,
+        /// Beacons that its access point began.
+        beacons: u64,
+        /// Of these, beacons over that at least one of its stations did not decode.
+        beacons_collided: u64,
+        /// Sum over its beacons of the number of its stations that did not decode them.
+        beacons_missed: u64,
+        /// Airtime share of its beacons while no other exchange of the BSS was on the air.
+        beacon_share: f64,
         /// Share of the time in which a frame of the BSS was on the air.
         busy_own_share: f64,
         /// Share of the time in which none was, and the medium was physically busy at the access point: by frames of others.

@@ -101,8 +101,12 @@ pub(crate) fn snapshot(bss: &Bss, field: Option<&Field>, now: Time) -> BssSnapsh
     if let (Some(share), Some(field)) = (bss.exchanges.field.as_deref(), field) {
         (exchanges, collisions) = share.begun(field);
         let (overlapping, alone) = share.occupied_until(field, now);
-        collision_airtime = overlapping;
+        (collision_airtime, beacons) = (overlapping, share.beacon_usage(field));
         for (from, to, airtime) in alone {
+            if from == to {
+                beacons.airtime += airtime;
+                continue;
+            }
             let link = link_between(from, to);
             stations[link.station().index()].of(link.direction()).airtime += airtime;
         }

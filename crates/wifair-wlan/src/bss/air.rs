@@ -9,6 +9,7 @@ use wifair_queue::{Direction, Journal, MpduOutcome};
 
 use super::Bss;
 use crate::exchange::{Phase, ReceptionOutcome};
+use crate::field::beacons::SentBeacon;
 use crate::node::{EdcafId, LinkId, Node};
 use crate::ppdu::Ppdu;
 use crate::transmission::{Beacon, SentPpdu, TransmissionOutcome};
@@ -96,9 +97,13 @@ impl Bss {
         own.map(|sender| sender.ends).chain(beacon).max()
     }
 
-    /// The beacon in the exchange that has just begun.
+    /// The beacon in the exchange that has just begun. In a field the one that has just ended.
     pub fn beacon(&self) -> Option<Beacon> {
         let beacons = self.exchanges.medium.beacons()?;
+        if let Some(field) = self.exchanges.field.as_deref() {
+            let SentBeacon { begins, ends, missed, .. } = field.beacon()?;
+            return Some(Beacon { begins, ends, mode: beacons.on_air.mode, collides: missed > 0 });
+        }
         Some(Beacon {
             begins: self.exchanges.medium.began(),
             ends: beacons.ends?,

@@ -7,7 +7,7 @@ use super::exchanges::Exchanges;
 use super::{Bss, controlled, field};
 use crate::access_point::{LinkTable, Views};
 use crate::aggregation::Aggregation;
-use crate::beacons::{Beacons, BeaconsSpec};
+use crate::beacons::{BACKOFF_PURPOSE, Beacons, BeaconsSpec};
 use crate::channel::ChannelRecipe;
 use crate::contention::{Access, Contention};
 use crate::edca::Edca;
@@ -140,7 +140,7 @@ impl Bss {
         let beacons = beacons.transpose()?;
         let of_beacons = beacons
             .as_ref()
-            .map(|_| (BeaconsSpec::access(&phy), Rng::stream(seed, ap_label, "backoff-beacon")));
+            .map(|_| (BeaconsSpec::access(&phy), Rng::stream(seed, ap_label, BACKOFF_PURPOSE)));
         let first_beacon = beacons.as_ref().map_or(Time::MAX, |beacons| beacons.interval);
         let functions: Vec<_> = each().map(contender).collect();
         let mut contention = Contention::new(rules, functions.iter().cloned(), of_beacons);

@@ -5,8 +5,10 @@ use wifair_core::{Rng, SpecError, StationId};
 use super::Bss;
 use super::exchanges::Exchanges;
 use crate::aggregation::{Fill, HardwareSpec, MpduDelivery};
+use crate::beacons::{BACKOFF_PURPOSE, Beacons, BeaconsSpec};
 use crate::check;
 use crate::contention::Access;
+use crate::field::beacons::BeaconsOfAp;
 use crate::field::medium::FieldMedium;
 use crate::field::reuse::{self, ObssPd, SpatialReuse};
 use crate::field::{
@@ -36,6 +38,7 @@ pub(super) fn check(spec: &BssSpec, phy: &BssTiming) -> Result<(), SpecError> {
         let allowed = "no such key with the table field: 802.11b stations are not modelled there";
         refused("phy.erp_protection", allowed)?;
     }
+    refuse_dsss_beacons(spec, phy)?;
     refuse_short_timeouts(spec, phy)
 }
 
@@ -69,9 +72,26 @@ pub(crate) fn build(
     });
     let rules = spec.mac.contention_rules(phy);
     let rules = FieldRules::new(field, rules, phy, mac, spec.channel.noise_dbm);
-    let surroundings = Surroundings { rows, bss_of, reuse: spatial_reuse(obss, &places)?, channels };
+    let reuse = spatial_reuse(obss, &places)?;
+    let surroundings = Surroundings { rows, bss_of, reuse, channels, beacons: beacons(obss, bsss, seed) };
     let field = Field::new(rules, nodes.numbering(), phy.clone(), mac, functions.into_iter(), surroundings);
     Ok(Box::new(FieldMedium::new(field)))
+}
+
+/// By BSS: what the field needs to know of its beacons; none, if they send none.
+fn beacons(obss: &ObssSpec, bsss: &[Bss], seed: u64) -> Vec<BeaconsOfAp> {
+    let of_bss = |((label, _), bss): ((&str, _), &Bss)| {
+        let Exchanges { phy, medium, .. } = &bss.exchanges;
+        let Beacons { on_air, duration, .. } = medium.beacons()?;
+        let backoff = Rng::stream(seed, label, BACKOFF_PURPOSE);
+        Some(BeaconsOfAp {
+            access: BeaconsSpec::access(phy),
+            backoff,
+            mode: on_air.mode,
+            duration: *duration,
+        })
+    };
+    obss.each().zip(bsss).filter_map(of_bss).collect()
 }
 
 /// By node of a BSS with that number: its width.
@@ -266,7 +286,8 @@ fn floor_of(floor: i32, path: &str) -> Result<i32, SpecError> {
 }
 
 /// Checks that each of the stations of a BSS, which has the field, and its access point `ap` receive each other at the
-/// station's rates, or with a rate adaptation at the slowest, with nobody else on the air. Keys have this prefix.
+/// station's rates, or with a rate adaptation at the slowest, with nobody else on the air, and that each decodes its beacons.
+/// Keys have this prefix.
 ///
 /// # Errors
 /// Names the first station that is out of reach.
@@ -297,7 +318,27 @@ pub(crate) fn check_reach(
             }
         }
     }
-    Ok(())
+    check_reach_of_beacons(bss, ap, stations)
+}
+
+/// Checks that each station of a BSS decodes the beacons of its access point with nobody else on the air.
+///
+/// # Errors
+/// Names their rate.
+fn check_reach_of_beacons(bss: &Bss, ap: &str, stations: &[StationSpec]) -> Result<(), SpecError> {
+    let Exchanges { field: Some(share), medium, .. } = &bss.exchanges else { return Ok(()) };
+    let Some(Beacons { on_air, .. }) = medium.beacons() else { return Ok(()) };
+    let mode = &on_air.mode;
+    let misses = |(index, _): &(usize, _)| !share.reaches(0, index + 1, mode, mode);
+    match stations.iter().enumerate().find(misses) {
+        Some((_, station)) => {
+            let mbps = mode.rate.as_mbps();
+            let value = format!("{mbps}: {:?} cannot decode the beacons of {ap:?}", station.label);
+            let allowed = "a rate at which every station receives the beacons of its access point";
+            Err(SpecError::new("mac.beacons.rate_mbps", value, allowed))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Whether the sender of `link` reaches its receiver with frames in `mode`, and is reached by the responses.
@@ -385,11 +426,6 @@ fn refuse_unmodelled(spec: &BssSpec) -> Result<(), SpecError> {
             "gather or head-run with the table field: a driver's queue is not modelled there",
         ),
         (
-            "mac.beacons",
-            mac.beacons.is_some(),
-            "no such table with the table field: beacons are not modelled there",
-        ),
-        (
             "mac.capture_db",
             mac.capture_db.is_some(),
             "no such key with the table field: there the SINR decides what is received",
@@ -433,6 +469,16 @@ fn refuse_of_station(station: &StationSpec, path: &str) -> Result<(), SpecError>
         return refused(&format!("{path}.velocity_m_per_s"), allowed);
     }
     Ok(())
+}
+
+/// At 2.4 GHz beacons may have a rate of 802.11b, which a field does not model.
+fn refuse_dsss_beacons(spec: &BssSpec, phy: &BssTiming) -> Result<(), SpecError> {
+    let key = "mac.beacons.rate_mbps";
+    let Some(mbps) = spec.mac.beacons.and_then(|beacons| beacons.rate_mbps) else { return Ok(()) };
+    match phy.group_mode(mbps, key)?.mode.format {
+        Format::Dsss => Err(SpecError::new(key, mbps, "6, 9, 12, 18, 24, 36, 48 or 54 with the table field")),
+        _ => Ok(()),
+    }
 }
 
 /// A response begins a SIFS after the frame: a sender that waited no longer would never lock to it.

@@ -29,6 +29,14 @@ impl Bss {
     }
 }
 
+/// Shifts the target times of the beacons of a neighbour, whose access point has this name, by its offset.
+pub(crate) fn shift_targets(bss: &mut Bss, seed: u64, ap: &str) {
+    if let Some(beacons) = bss.exchanges.medium.beacons() {
+        let first = beacons.first_target(seed, ap);
+        bss.exchanges.nodes.deadlines.set_beacon(first, Time::ZERO);
+    }
+}
+
 /// How wide the next exchange of what is `sender` in the field is if no secondary channel is busy.
 fn width_of_next(bss: &Bss, sender: EdcafId) -> LinkWidth {
     let share = bss.exchanges.field.as_deref().expect("the BSS is in a field");

@@ -21,6 +21,10 @@ impl Field {
             self.count_frame(frame.from, false, now);
             let FieldNode { mpdus, decoded, .. } = &mut self.nodes[frame.from];
             let is_decoded = self.receivers.end(id, &frame, mpdus, decoded);
+            if frame.kind == ExchangeStep::Beacon {
+                self.end_beacon(&frame, now, events);
+                continue;
+            }
             let is_answered = is_decoded == Some(true) && self.decode(&frame, now, events);
             if is_decoded == Some(false) {
                 self.miss(frame.to, &frame, now);
@@ -54,6 +58,7 @@ impl Field {
         match frame.kind {
             ExchangeStep::Rts => {
                 !self.receivers.has_nav(node, now)
+                    && self.nodes[node].owes.is_none()
                     && self.finds_width_of_answer(node, frame)
                     && self.owe(node, frame, ExchangeStep::Cts, now)
             }
@@ -79,6 +84,7 @@ impl Field {
                 self.take_response(node, frame, now);
                 false
             }
+            ExchangeStep::Beacon => false,
         }
     }
 

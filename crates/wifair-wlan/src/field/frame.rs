@@ -18,6 +18,8 @@ pub(super) enum ExchangeStep {
     Cts,
     Data,
     Ack,
+    /// Of no exchange; its addressee is its transmitter.
+    Beacon,
 }
 
 /// What has disturbed a frame at its addressee.

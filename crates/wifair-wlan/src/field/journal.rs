@@ -11,7 +11,7 @@ use crate::transmission::FrameKind;
 /// What becomes of a frame of a field at its addressee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldReception {
-    /// Whether the addressee has decoded it; of a PPDU of MPDUs, at least one of them.
+    /// Whether the addressee has decoded it; of a PPDU of MPDUs, at least one of them; a beacon, all stations of its BSS.
     pub is_decoded: bool,
     /// Whether it is an RTS that the addressee has decoded and does not answer, since its NAV is set or, with static width,
     /// a secondary channel is busy.
@@ -30,7 +30,7 @@ pub struct FieldJournalEntry {
     pub sender: usize,
     /// When that exchange began: [`SentPpdu::begins`](crate::SentPpdu::begins) of what the sender transmits.
     pub began: Time,
-    /// RTS, CTS, data (or a Block Ack Request), or ACK (or a Block Ack).
+    /// RTS, CTS, data (or a Block Ack Request), ACK (or a Block Ack), or beacon.
     pub kind: FrameKind,
     /// When it begins.
     pub begins: Time,
@@ -71,6 +71,7 @@ impl FieldJournal {
             ExchangeStep::Cts => FrameKind::Cts,
             ExchangeStep::Data => FrameKind::Data,
             ExchangeStep::Ack => FrameKind::Ack,
+            ExchangeStep::Beacon => FrameKind::Beacon,
         };
         let sender = frame.sender();
         self.entries().push(FieldJournalEntry { from, sender, began, kind, begins, ends, reception });

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use wifair_core::Time;
 
+use super::beacons::SentBeacon;
 use super::{Field, FieldEvent, FieldExchange, LinkWidth, Outgoing};
 use crate::node::EdcafId;
 use crate::transmission::TransmissionOutcome;
@@ -52,13 +53,23 @@ impl FieldMedium {
             | FieldEvent::Narrowed(exchange)
             | FieldEvent::Acknowledged(exchange)
             | FieldEvent::Failed(exchange) => self.field.bss_of(exchange.sender),
-            FieldEvent::Ended { node, .. } => self.field.bss_of[node],
+            FieldEvent::Beacon(SentBeacon { ap: node, .. }) | FieldEvent::Ended { node, .. } => {
+                self.field.bss_of[node]
+            }
         })
     }
 
     /// The next of what has happened.
     pub(crate) fn pop(&mut self) -> Option<FieldEvent> {
         self.events.pop_front()
+    }
+
+    /// The beacon that has ended, if that is what is handled next.
+    pub(crate) fn beacon(&self) -> Option<SentBeacon> {
+        match *self.events.front()? {
+            FieldEvent::Beacon(beacon) => Some(beacon),
+            _ => None,
+        }
     }
 
     /// The exchange whose sender comes to know its outcome, if that is what is handled next, with this outcome. An RTS that
@@ -79,6 +90,7 @@ impl FieldMedium {
             FieldEvent::Started(_)
             | FieldEvent::Received(_)
             | FieldEvent::Narrowed(_)
+            | FieldEvent::Beacon(_)
             | FieldEvent::Ended { .. } => return None,
         };
         Some((exchange, outcome))

@@ -6,6 +6,8 @@
 //! by their durations; what they carry is their owner's, which passes on what happened ([`FieldEvent`]).
 
 mod access;
+mod beaconing;
+pub(crate) mod beacons;
 mod ends;
 mod frame;
 mod interference;
@@ -40,6 +42,7 @@ use crate::phy::Mode;
 use crate::phy::timing::{BssTiming, ControlFrame};
 use crate::ppdu::Ppdu;
 use access::Backoff;
+use beacons::{BeaconsInField, BeaconsOfAp, SentBeacon};
 use frame::{Disturbance, ExchangeStep, FieldFrame, FrameId, FramesOnAir};
 pub(crate) use frame::{FieldExchange, Outgoing};
 pub use journal::{FieldJournal, FieldJournalEntry, FieldReception};
@@ -65,6 +68,8 @@ pub(crate) enum FieldEvent {
     Started(EdcafId),
     /// The addressee has decoded its data frame.
     Received(FieldExchange),
+    /// A beacon of an access point has ended.
+    Beacon(SentBeacon),
     /// An exchange that `node` began with `to` has no further frame; for `alone` no other exchange was on the air. Its sender
     /// may know the outcome already.
     Ended { node: usize, to: usize, alone: Time },
@@ -85,6 +90,8 @@ pub(crate) struct Surroundings {
     /// Which nodes have an OBSS PD level.
     pub reuse: SpatialReuse,
     pub channels: Option<Channels>,
+    /// By BSS, if its access point sends beacons.
+    pub beacons: Vec<BeaconsOfAp>,
 }
 
 /// The channels of a field with subchannels.
@@ -114,6 +121,8 @@ pub(crate) struct Field {
     /// By BSS.
     occupancies: Vec<AirOccupancy>,
     meters: Vec<FieldMeter>,
+    /// By BSS; none, if they send no beacons.
+    beacons: Vec<BeaconsInField>,
     /// Where its frames are written, if an observer wants them.
     journal: Option<FieldJournal>,
     /// By BSS, in a field with subchannels: its channel.
@@ -135,9 +144,15 @@ impl Field {
         mut functions: impl Iterator<Item = (Access, Rng)>,
         surroundings: Surroundings,
     ) -> Field {
-        let Surroundings { rows, bss_of, reuse, channels } = surroundings;
+        let Surroundings { rows, bss_of, reuse, channels, beacons } = surroundings;
         let own = |_: &_| FieldNode::new(functions.by_ref().take(numbering.per_node()));
-        let nodes = FieldNodes::new(rows.iter().map(own).collect());
+        let mut nodes: Vec<FieldNode> = rows.iter().map(own).collect();
+        let beacons = beacons.into_iter().enumerate().map(|(bss, beacons)| {
+            let ap = bss_of.partition_point(|of| *of < bss);
+            BeaconsInField::new(beacons, ap, &mut nodes[ap].backoffs)
+        });
+        let beacons = beacons.collect();
+        let nodes = FieldNodes::new(nodes);
         let waits = mac.waits.clone();
         let bsss = bss_of.last().map_or(0, |last| last + 1);
         let mut receivers = Receivers::new(&rows, &bss_of, reuse, &rules);
@@ -161,6 +176,7 @@ impl Field {
             winners: Vec::new(),
             occupancies: (0..bsss).map(|_| AirOccupancy::default()).collect(),
             meters: (0..bsss).map(|_| FieldMeter::default()).collect(),
+            beacons,
             journal: None,
             ended: Vec::new(),
             begun: Vec::new(),
@@ -182,6 +198,12 @@ impl Field {
     /// Handles a packet that has arrived at `sender`, which has nothing in service.
     pub(crate) fn arrive(&mut self, sender: EdcafId, now: Time) {
         let (node, function) = self.place(sender);
+        self.arrive_at(node, function, now);
+        self.settle();
+    }
+
+    /// The same at a node, whose function at that place it is. [`Field::settle`] must follow.
+    fn arrive_at(&mut self, node: usize, function: usize, now: Time) {
         self.receivers.follow_counters(node, &self.frames, &mut self.nodes, &self.rules);
         let is_physically_busy = self.receivers.is_physically_busy(node);
         let waits = self.receivers.waits_until(node).is_some_and(|until| now <= until);
@@ -189,7 +211,6 @@ impl Field {
         let FieldNode { backoffs, owes, .. } = &mut self.nodes[node];
         let is_busy = is_physically_busy || has_nav || owes.is_some() || waits;
         backoffs[function].arrive(&self.rules.contention, is_physically_busy, is_busy, now);
-        self.settle();
     }
 
     /// Sets the CW for the next backoff of `sender`: CWmin, or a doubled window.
@@ -354,17 +375,18 @@ impl Field {
         self.settle();
     }
 
-    /// `node` answers `frame` by a frame of a kind, a SIFS after its end; whether there is an exchange to answer.
+    /// `node` answers `frame` by a frame of a kind, a SIFS after its end; whether there is an exchange to answer, and `node`
+    /// does not owe the next data frame of its TXOP.
     fn owe(&mut self, node: usize, frame: &FieldFrame, kind: ExchangeStep, now: Time) -> bool {
         let begins = now + self.rules.sifs;
         let exchange = self.nodes[frame.sender()].exchange.filter(|exchange| exchange.began == frame.began);
-        let Some(exchange) = exchange else { return false };
+        let Some(exchange) = exchange.filter(|_| self.nodes[node].owes.is_none()) else { return false };
         let ppdu = exchange.ppdu;
         let control = &self.phy.control_frames[usize::from(ppdu.control)];
         let answer = match kind {
             ExchangeStep::Data => self.data(&exchange, begins),
             ExchangeStep::Cts => self.control(kind, (node, frame.from), &control.cts, &exchange, begins),
-            ExchangeStep::Rts | ExchangeStep::Ack => {
+            ExchangeStep::Rts | ExchangeStep::Ack | ExchangeStep::Beacon => {
                 let airtime = ppdu.response - self.rules.sifs;
                 self.frame(kind, (node, frame.from), airtime, &control.ack.mode, &exchange.mode(), begins)
             }
@@ -411,9 +433,12 @@ impl Field {
     ) -> FieldFrame {
         let (mut width, mut mask, mut ratio) =
             (FieldRules::width(mode.width_mhz), u64::MAX, PowerRatio::WHOLE);
-        if self.channels.is_some() {
-            let is_response = matches!(kind, ExchangeStep::Cts | ExchangeStep::Ack);
-            mask = self.nodes[if is_response { to } else { from }].subchannels;
+        if let Some(channels) = &self.channels {
+            mask = match kind {
+                ExchangeStep::Beacon => channels[self.bss_of[from]].of_width(0),
+                ExchangeStep::Cts | ExchangeStep::Ack => self.nodes[to].subchannels,
+                ExchangeStep::Rts | ExchangeStep::Data => self.nodes[from].subchannels,
+            };
             ratio = ratio.among(mask.count_ones());
             width = 0; // each subchannel is judged by itself
         }

@@ -7,14 +7,14 @@ use super::access::Backoff;
 use super::frame::{FieldExchange, FieldFrame};
 use super::rules::FieldRules;
 use crate::contention::Access;
-use crate::node::EdcafId;
 
 #[derive(Debug)]
 pub(super) struct FieldNode {
-    /// Of its channel access functions, the highest category first.
+    /// Of its channel access functions, the highest category first; last that of its beacons, if it sends any, which are higher
+    /// still.
     pub backoffs: Vec<Backoff>,
-    /// The channel access function that has won access at this instant.
-    pub has_won: Option<EdcafId>,
+    /// The place of the channel access function that has won access at this instant.
+    pub has_won: Option<usize>,
     /// What its exchange occupies, in a field with subchannels.
     pub subchannels: u64,
     /// What it sends or has sent, until the outcome is known.

@@ -5,9 +5,11 @@
 //! there. When it gets something to do, it catches up from the last time at which its medium was idle, whatever was before.
 //! Access points always follow, since the time in which they sense others is counted. In a field with subchannels all do.
 
+use std::ops::Range;
+
 use wifair_core::Time;
 
-use super::frame::{FieldFrame, FrameId, FramesOnAir};
+use super::frame::{ExchangeStep, FieldFrame, FrameId, FramesOnAir};
 use super::links::{FieldLink, Links, words};
 use super::nodes::FieldNodes;
 use super::past::{Change, ChangeKind, Past};
@@ -34,6 +36,8 @@ pub(super) struct Receivers {
     concerned: Vec<usize>,
     /// Access points at which the medium has become physically busy or idle in an instant.
     turned: Vec<usize>,
+    /// The number of stations of its BSS that have decoded the beacon that has ended last.
+    beacon_decoded_by: usize,
     /// By node, in a field with subchannels.
     subchannels: Option<Subchannels>,
 }
@@ -67,6 +71,7 @@ impl Receivers {
             known: vec![0; rows.len()],
             concerned: Vec::new(),
             turned: Vec::new(),
+            beacon_decoded_by: 0,
             subchannels: None,
         }
     }
@@ -207,10 +212,10 @@ impl Receivers {
         now: Time,
     ) {
         for &id in started {
-            let FieldFrame { from, to, .. } = frames[id];
+            let from = frames[id].from;
             self.become_busy(from, nodes, rules, now);
             self.receivers[from].send(rules, now);
-            self.receivers[to].addressed += 1;
+            self.addressees(&frames[id]).for_each(|node| self.receivers[node].addressed += 1);
         }
         match *started {
             _ if self.subchannels.is_some() => self.start_in_subchannels(started, frames, now),
@@ -311,6 +316,27 @@ impl Receivers {
         }
     }
 
+    /// The nodes that a frame is for: of a beacon, the stations of its BSS.
+    fn addressees(&self, frame: &FieldFrame) -> Range<usize> {
+        match frame.kind {
+            ExchangeStep::Beacon => {
+                let bss = self.bss_of[frame.from];
+                frame.from + 1..self.bss_of.partition_point(|of| *of <= bss)
+            }
+            _ => frame.to..frame.to + 1,
+        }
+    }
+
+    /// From now on those that a frame is for follow what is on the air.
+    pub(super) fn wake_addressees(&mut self, frame: &FieldFrame, frames: &FramesOnAir, rules: &FieldRules) {
+        self.addressees(frame).for_each(|node| self.wake(node, frames, rules));
+    }
+
+    /// The number of stations of its BSS that have not decoded the beacon whose end was the last.
+    pub(super) fn missed_beacon(&self, frame: &FieldFrame) -> usize {
+        self.addressees(frame).len() - self.beacon_decoded_by
+    }
+
     /// Ends of frames at an instant follow.
     pub(super) fn begin_ends(&mut self) {
         self.past.begin_batch();
@@ -327,8 +353,10 @@ impl Receivers {
         decoded: &mut Vec<bool>,
     ) -> Option<bool> {
         self.receivers[frame.from].end_sending();
-        self.receivers[frame.to].addressed -= 1;
+        let addressees = self.addressees(frame);
+        addressees.clone().for_each(|node| self.receivers[node].addressed -= 1);
         self.concerned.push(frame.from);
+        self.beacon_decoded_by = 0;
         let mut is_decoded_there = None;
         self.links.reach_among(frame, &self.awake, |node, link| {
             let receiver = &mut self.receivers[node];
@@ -345,6 +373,10 @@ impl Receivers {
             let (is_concerned, is_decoded) = receiver.end(id, frame, link, mpdus, is_addressed);
             if is_concerned {
                 self.concerned.push(node);
+            }
+            if frame.kind == ExchangeStep::Beacon {
+                let decodes = is_decoded == Some(true) && addressees.contains(&node);
+                self.beacon_decoded_by += usize::from(decodes);
             }
             if is_addressed {
                 is_decoded_there = is_decoded;

@@ -3,10 +3,12 @@
 
 use wifair_core::Time;
 
+use super::beacons::SentBeacon;
 use super::medium::FieldMedium;
 use super::{Field, FieldEvent, FieldExchange, FieldJournal, LinkWidth, Outgoing};
 use crate::node::{EdcafId, Numbering};
 use crate::phy::Mode;
+use crate::records::BeaconUsage;
 use crate::transmission::TransmissionOutcome;
 
 /// See the module documentation. All numbers of its methods are those of the BSS.
@@ -92,6 +94,7 @@ impl FieldShare {
             FieldEvent::Narrowed(exchange) => FieldEvent::Narrowed(self.exchange(exchange)),
             FieldEvent::Acknowledged(exchange) => FieldEvent::Acknowledged(self.exchange(exchange)),
             FieldEvent::Failed(exchange) => FieldEvent::Failed(self.exchange(exchange)),
+            FieldEvent::Beacon(beacon) => FieldEvent::Beacon(beacon),
             FieldEvent::Ended { node, to, alone } => {
                 FieldEvent::Ended { node: node - self.first, to: to - self.first, alone }
             }
@@ -103,6 +106,23 @@ impl FieldShare {
         let medium = self.medium.as_deref().filter(|medium| medium.next_bss() == Some(self.bss))?;
         let (exchange, outcome) = medium.outcome()?;
         Some((self.exchange(exchange), outcome))
+    }
+
+    /// As [`FieldMedium::beacon`], if it is the BSS's.
+    pub(crate) fn beacon(&self) -> Option<SentBeacon> {
+        let medium = self.medium.as_deref().filter(|medium| medium.next_bss() == Some(self.bss))?;
+        medium.beacon()
+    }
+
+    /// A target time of the BSS's beacons has come.
+    pub(crate) fn reach_target(&mut self, now: Time) {
+        let bss = self.bss;
+        self.field_mut().reach_target(bss, now);
+    }
+
+    /// The BSS's beacons in its `field`.
+    pub(crate) fn beacon_usage(&self, field: &Field) -> BeaconUsage {
+        field.beacon_usage(self.bss)
     }
 
     /// As [`Field::keep_journal`].

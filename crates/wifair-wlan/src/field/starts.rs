@@ -8,7 +8,7 @@ use super::node::FieldNode;
 use super::power::PowerRatio;
 use super::subchannels::{LinkWidth, width_mhz_of};
 use super::{Field, FieldEvent};
-use crate::node::{EdcafId, Node};
+use crate::node::EdcafId;
 
 impl Field {
     /// Handles the starts of frames at `now`, all of them before any is sensed. `outgoing` as in [`Field::advance`].
@@ -28,13 +28,16 @@ impl Field {
         for &index in &due {
             let owed = self.nodes[index].owes.take_if(|(at, _)| *at == now).map(|(_, frame)| frame);
             let won = self.nodes[index].has_won.take();
-            events.extend(won.map(FieldEvent::Started));
-            let frame = owed.or_else(|| {
-                let sender = won?;
-                let width_mhz = || width_mhz_of(self.nodes[index].subchannels);
-                let width_mhz = self.channels.is_some().then(width_mhz);
-                let outgoing = outgoing(self.bss_of[index], sender, width_mhz);
-                Some(self.win(sender, outgoing, now))
+            let frame = owed.or_else(|| match won? {
+                place if self.numbering.is_of_beacons(place) => Some(self.send_beacon(index, now)),
+                place => {
+                    let sender = self.numbering.function(index, place);
+                    events.push(FieldEvent::Started(sender));
+                    let width_mhz = || width_mhz_of(self.nodes[index].subchannels);
+                    let width_mhz = self.channels.is_some().then(width_mhz);
+                    let outgoing = outgoing(self.bss_of[index], sender, width_mhz);
+                    Some(self.win(sender, outgoing, now))
+                }
             });
             begun.extend(frame.map(|frame| {
                 let ratio = frame.ratio.reduced_to(self.ratio(&frame, now));
@@ -42,7 +45,7 @@ impl Field {
             }));
         }
         for frame in &begun {
-            self.receivers.wake(frame.to, &self.frames, &self.rules);
+            self.receivers.wake_addressees(frame, &self.frames, &self.rules);
         }
         let mut started = std::mem::take(&mut self.started);
         for frame in begun.drain(..) {
@@ -98,12 +101,13 @@ impl Field {
         if is_busy || node.owes.as_ref().is_some_and(|(at, _)| *at == now) {
             return;
         }
-        let is_due = |i: usize| node.backoffs[i].start(&self.rules.contention) == now;
-        let functions = self.numbering.of_node(Node::at(index)).enumerate();
-        let mut due = functions.filter(|(i, _)| is_due(*i)).map(|(_, function)| function);
+        let is_due = |place: &usize| node.backoffs[*place].start(&self.rules.contention) == now;
+        let per_node = self.numbering.per_node();
+        let mut due = (per_node..node.backoffs.len()).chain(0..per_node).filter(is_due);
         let Some(winner) = due.next() else { return };
-        losers.extend(due);
-        if self.channels.is_some() && !self.finds_subchannels(index, winner, width, now) {
+        losers.extend(due.map(|place| self.numbering.function(index, place)));
+        let looks_at_secondaries = self.channels.is_some() && !self.numbering.is_of_beacons(winner);
+        if looks_at_secondaries && !self.finds_subchannels(index, winner, width, now) {
             return;
         }
         let FieldNode { backoffs, has_won, .. } = &mut self.nodes[index];
@@ -114,17 +118,18 @@ impl Field {
         self.winners.push(index);
     }
 
-    /// What the exchange may occupy that a node begins which has won access with `winner`: whether it may begin. Otherwise it
-    /// draws a new backoff.
+    /// What the exchange may occupy that a node begins which has won access with its function at `place`: whether it may begin.
+    /// Otherwise it draws a new backoff.
     fn finds_subchannels(
         &mut self,
         index: usize,
-        winner: EdcafId,
+        place: usize,
         width: &impl Fn(usize, EdcafId) -> LinkWidth,
         now: Time,
     ) -> bool {
-        let (bss, place) = (self.bss_of[index], self.numbering.place(winner));
-        let found = self.receivers.subchannels(index, width(bss, winner), now);
+        let bss = self.bss_of[index];
+        let wanted = width(bss, self.numbering.function(index, place));
+        let found = self.receivers.subchannels(index, wanted, now);
         let rules = self.rules.contention;
         let FieldNode { backoffs, subchannels, .. } = &mut self.nodes[index];
         let Some(found) = found else {
@@ -155,9 +160,7 @@ impl Field {
         let exchange = self.open(sender, outgoing, now, now);
         let FieldExchange { to, ppdu, .. } = exchange;
         let (node, _) = self.place(sender);
-        let reuses = self.receivers.can_reuse(node, now);
-        self.nodes[node].reuses = reuses;
-        self.meters[self.bss_of[node]].usage.spatial_reuses += u64::from(reuses);
+        self.take_opportunity(node, now);
         if ppdu.with_rts {
             let control = usize::from(ppdu.control);
             let rts = &self.phy.control_frames[control].rts;
@@ -168,6 +171,13 @@ impl Field {
             };
         }
         self.data(&exchange, now)
+    }
+
+    /// A node that wins access uses its spatial reuse opportunity, if it has one.
+    pub(super) fn take_opportunity(&mut self, node: usize, now: Time) {
+        let reuses = self.receivers.can_reuse(node, now);
+        self.nodes[node].reuses = reuses;
+        self.meters[self.bss_of[node]].usage.spatial_reuses += u64::from(reuses);
     }
 
     /// An exchange of `sender` begins.
@@ -205,7 +215,7 @@ impl Field {
         let timeout = match frame.kind {
             ExchangeStep::Rts => waits.cts_timeout,
             ExchangeStep::Data => waits.ack_timeout,
-            ExchangeStep::Cts | ExchangeStep::Ack => return,
+            ExchangeStep::Cts | ExchangeStep::Ack | ExchangeStep::Beacon => return,
         };
         exchange.ended = frame.ends;
         exchange.data_ends = (frame.kind == ExchangeStep::Data).then_some(frame.ends);

@@ -14,6 +14,7 @@ use packets::packet;
 use super::reuse::SpatialReuse;
 use super::{EifsAfter, Field, FieldEvent, FieldRules, FieldSpec, LinkWidth, Outgoing, Power, Surroundings};
 use crate::aggregation::HardwareSpec;
+use crate::beacons::{BeaconsSpec, TU};
 use crate::bss::{Bss, Output};
 use crate::contention::{Access, ArrivalWithinIfs, BackoffRange, ContentionRules};
 use crate::edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, ShareTxQueue};
@@ -83,6 +84,7 @@ impl FieldRun {
                     bss_of: vec![0; labels.len()],
                     reuse: SpatialReuse::default(),
                     channels: None,
+                    beacons: vec![],
                 },
             ),
             phy,
@@ -123,7 +125,7 @@ impl FieldRun {
             match event {
                 FieldEvent::Started(sender) => self.starts.push((now, sender.index())),
                 FieldEvent::Received(exchange) => self.received.push((now, exchange.sender.index())),
-                FieldEvent::Ended { .. } | FieldEvent::Narrowed(_) => {}
+                FieldEvent::Ended { .. } | FieldEvent::Narrowed(_) | FieldEvent::Beacon(_) => {}
                 FieldEvent::Acknowledged(exchange) => self.finish(exchange.sender.index()),
                 FieldEvent::Failed(exchange) => {
                     let node = exchange.sender.index();
@@ -191,7 +193,7 @@ pub(crate) struct Trajectory {
     /// In order of time and channel access function.
     pub starts: Vec<(Time, u32)>,
     pub received: Vec<(Time, usize)>,
-    /// Idle time, time in collisions, and of stations up and down, at each arrival.
+    /// Idle time, time in collisions, of beacons, and of stations up and down, at each arrival.
     pub occupied: Vec<Vec<Time>>,
     /// By transmit queue, in order.
     pub queued: Vec<JournalEntry>,
@@ -216,15 +218,23 @@ pub(crate) fn trajectory(spec: &BssSpec, seed: u64, arrivals: &[PacketAt]) -> Tr
         occupied.push(occupation(&bss.snapshot(now)));
         arrive(&mut bss, arrival);
     }
-    run(&mut bss, Time::MAX);
+    run(&mut bss, end_of_run(spec));
     starts.sort_unstable();
     Trajectory {
         starts,
         received,
         occupied,
         queued: by_tx_queue(&journal),
-        end: bss.snapshot(Time::from_s(100)),
+        end: bss.snapshot(end_of_run(spec).min(Time::from_s(100))),
     }
+}
+
+/// When a run is over in which packets arrive for a few milliseconds: never before all is done. With beacons, which never end,
+/// a target time of the first BSS, so that none is on the air unless they follow each other.
+pub(crate) fn end_of_run(spec: &BssSpec) -> Time {
+    let Some(beacons) = &spec.mac.beacons else { return Time::MAX };
+    let interval = TU * u64::from(beacons.interval_tu);
+    interval * (Time::from_ms(500) / interval)
 }
 
 /// When a packet is received, and from which node. Of an uplink packet the number says which station has sent it.
@@ -233,11 +243,11 @@ pub(crate) fn reception(at: Time, output: &Output) -> Option<(Time, usize)> {
     Some((at, if delivery.to == Node::Ap { delivery.packet.seq as usize } else { 0 }))
 }
 
-/// Idle time, time in collisions, and of stations up and down.
+/// Idle time, time in collisions, of beacons, and of stations up and down.
 pub(crate) fn occupation(snapshot: &BssSnapshot) -> Vec<Time> {
     let BssSnapshot { idle, collision_airtime, stations, .. } = snapshot;
     let of_stations = stations.iter().flat_map(|station| [station.up.airtime, station.down.airtime]);
-    [*idle, *collision_airtime].into_iter().chain(of_stations).collect()
+    [*idle, *collision_airtime, snapshot.beacons.airtime].into_iter().chain(of_stations).collect()
 }
 
 pub(crate) fn arrive(bss: &mut Bss, &(ns, from, station, bytes): &PacketAt) {
@@ -431,6 +441,16 @@ fn adapting_plan() -> impl Strategy<Value = (BssSpec, Vec<PacketAt>)> {
     )
 }
 
+/// Beacons that often meet what arrives.
+pub(crate) fn beacons() -> impl Strategy<Value = BeaconsSpec> {
+    let rate = prop::sample::select(vec![None, Some(6.0), Some(24.0)]);
+    (1_u32..4, 70_u32..600, rate).prop_map(|(interval_tu, bytes, rate_mbps)| BeaconsSpec {
+        interval_tu,
+        bytes,
+        rate_mbps,
+    })
+}
+
 /// Number of random plans.
 pub(crate) fn cases() -> u32 {
     if std::env::var_os("WIFAIR_VALIDATE").is_some() { 20_000 } else { 1_000 }
@@ -479,6 +499,24 @@ proptest! {
         (spec, arrivals) in plan_with_hardware(),
         seed in any::<u64>(),
     ) {
+        let field = as_field(&spec, FieldSpec { eifs_after: EifsAfter::Energy, ..FieldSpec::default() });
+        prop_assert_eq!(trajectory(&spec, seed, &arrivals), trajectory(&field, seed, &arrivals));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
+
+    /// The same with beacons.
+    #[test]
+    fn a_field_of_equals_has_the_shared_mediums_beacons(
+        (mut spec, arrivals) in prop_oneof![2 => plan(), 1 => modern_plan(), 1 => plan_with_hardware()],
+        edca in prop::option::of(edca()),
+        beacons in beacons(),
+        seed in any::<u64>(),
+    ) {
+        spec.mac.edca = spec.mac.edca.or(edca);
+        spec.mac.beacons = Some(beacons);
         let field = as_field(&spec, FieldSpec { eifs_after: EifsAfter::Energy, ..FieldSpec::default() });
         prop_assert_eq!(trajectory(&spec, seed, &arrivals), trajectory(&field, seed, &arrivals));
     }

@@ -9,8 +9,8 @@ use super::Obss;
 use crate::aggregation::{FirmwareSpec, HardwareSpec};
 use crate::bss::Bss;
 use crate::field::tests::{
-    PacketAt, Trajectory, arrivals, arrive, by_tx_queue, cases, modern_plan, occupation, plan,
-    plan_with_hardware, reception, spec, trajectory,
+    PacketAt, Trajectory, arrivals, arrive, beacons, by_tx_queue, cases, end_of_run, modern_plan, occupation,
+    plan, plan_with_hardware, reception, spec, trajectory,
 };
 use crate::field::{EifsAfter, FieldSpec, PairGain, WidthUse};
 use crate::mac::MacSpec;
@@ -45,8 +45,9 @@ fn trajectories(spec: &ObssSpec, seed: u64, arrivals: &[Vec<PacketAt>]) -> Vec<T
         occupied[bss].push(occupation(&obss.snapshot(bss, now)));
         arrive(&mut obss.turn(bss), arrival);
     }
-    run(&mut obss, Time::MAX);
-    let ends = (0..obss.count()).map(|bss| obss.snapshot(bss, Time::from_s(100)));
+    let end = end_of_run(&spec.bss);
+    run(&mut obss, end);
+    let ends = (0..obss.count()).map(|bss| obss.snapshot(bss, end.min(Time::from_s(100))));
     let all = starts.into_iter().zip(received).zip(occupied).zip(&journals).zip(ends);
     all.map(|((((mut starts, received), occupied), journal), end)| {
         starts.sort_unstable();
@@ -193,7 +194,12 @@ proptest! {
 
     /// BSSs on two channels, which would hear each other on one, have the trajectories of BSSs that do not receive each other.
     #[test]
-    fn neighbours_on_other_channels_change_nothing((spec, arrivals) in neighbours(), seed in any::<u64>()) {
+    fn neighbours_on_other_channels_change_nothing(
+        (mut spec, arrivals) in neighbours(),
+        beacons in prop::option::of(beacons()),
+        seed in any::<u64>(),
+    ) {
+        spec.bss.mac.beacons = beacons;
         let spec = on_two_channels(&spec);
         let own = trajectories(&spec, seed, &arrivals[..2]);
         prop_assert_eq!(own, trajectories(&hidden(&spec), seed, &arrivals[..2]));
@@ -201,7 +207,12 @@ proptest! {
 
     /// BSSs that do not receive each other: each has the trajectory that it has alone, or with another.
     #[test]
-    fn neighbours_out_of_reach_change_nothing((spec, arrivals) in neighbours(), seed in any::<u64>()) {
+    fn neighbours_out_of_reach_change_nothing(
+        (mut spec, arrivals) in neighbours(),
+        beacons in prop::option::of(beacons()),
+        seed in any::<u64>(),
+    ) {
+        spec.bss.mac.beacons = beacons;
         let spec = apart(&spec);
         let together = trajectories(&spec, seed, &arrivals);
         prop_assert_eq!(&together[0], &trajectory(&spec.bss, seed, &arrivals[0]));

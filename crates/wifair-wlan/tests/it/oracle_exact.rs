@@ -122,9 +122,10 @@ fn differences(report: &mut String, when: &str, oracle: &Record, engine: &Record
     if oracle.airtime != engine.airtime {
         differ("airtime", &oracle.airtime, &engine.airtime);
     }
-    let in_field = |r: &Record| (r.reuses, r.narrow_cts, r.punctured);
+    let in_field = |r: &Record| (r.reuses, r.narrow_cts, r.punctured, r.beacons_missed);
     if in_field(oracle) != in_field(engine) {
-        differ("spatial reuses, narrow CTS and punctured accesses", &in_field(oracle), &in_field(engine));
+        let what = "spatial reuses, narrow CTS, punctured accesses and beacons missed";
+        differ(what, &in_field(oracle), &in_field(engine));
     }
     let exchanges = |r: &Record| (r.exchanges, r.collisions, r.beacons);
     if exchanges(oracle) != exchanges(engine) {

@@ -12,12 +12,13 @@ use oracle::field::powers::Keys;
 use oracle::field::{FieldScenario, air};
 use oracle::mode::{Generation, Mode};
 use oracle::random::{
-    controlled_field_scenarios, edca_field_scenarios, field_scenarios, modern_field_scenarios,
-    neighbour_scenarios, reuse_scenarios, shadowed_scenarios, subchannel_scenarios,
+    beacon_field_scenarios, beacon_neighbour_scenarios, controlled_field_scenarios, edca_field_scenarios,
+    field_scenarios, modern_field_scenarios, neighbour_scenarios, reuse_scenarios, shadowed_scenarios,
+    subchannel_scenarios,
 };
 use oracle::record::{Attempt, Outcome, Record, Transmission};
 use oracle::scenario::{Pattern, Scenario, Station, Stream};
-use oracle::timing::{Modern, Rules};
+use oracle::timing::{Category, Edca, Modern, Rules};
 use oracle::{tell, validating};
 use proptest::strategy::Strategy;
 use std::cell::RefCell;
@@ -30,8 +31,9 @@ fn compare(scenario: &FieldScenario) -> Result<Vec<Record>, String> {
     let half_way = engine.records(oracle[0].half_way.end);
     engine.run_until(oracle[0].whole.end);
     let whole = engine.records(oracle[0].whole.end);
-    // A controller always has a next sample.
-    let never_rests = scenario.base.rules.controller().is_some();
+    // A controller always has a next sample, and an access point a next target time.
+    let rules = &scenario.base.rules;
+    let never_rests = rules.controller().is_some() || rules.beacons.is_some();
     let at_rest = if never_rests { oracle[0].at_rest } else { engine.is_at_rest() };
     let mut records = Vec::new();
     for (((mut oracle, bss), half_way), whole) in
@@ -89,6 +91,9 @@ struct Seen {
     narrow_cts: u64,
     /// Accesses to exchanges that left out channels of 20 MHz.
     punctured: u64,
+    /// Beacons sent, and those of them that a station of their BSS has not decoded.
+    beacons: u64,
+    beacons_collided: u64,
 }
 
 impl Seen {
@@ -108,6 +113,8 @@ impl Seen {
         self.reuses += record.reuses;
         self.narrow_cts += record.narrow_cts;
         self.punctured += record.punctured;
+        self.beacons += record.beacons.0;
+        self.beacons_collided += record.beacons.1;
         self.acknowledged += outcomes(Outcome::Acknowledged);
         self.acks_lost += outcomes(Outcome::AckLost);
         self.given_up += record.total(|tally| tally.lost);
@@ -184,8 +191,10 @@ fn random_fields_with_ppdus_are_equal_step_by_step() {
 fn broken_rules_of_the_field_are_noticed() {
     let mut flaws = Flaw::ALL.to_vec();
     flaws.retain(|&flaw| !flaw.is_of_edca() && !flaw.is_of_ppdus() && !flaw.is_of_neighbours());
+    flaws.retain(|&flaw| !flaw.is_of_beacons());
     flaws.retain(|&flaw| !flaw.is_of_reuse() && !flaw.is_of_shadowing() && !flaw.is_of_subchannels());
-    flaws.retain(|&flaw| flaw != Flaw::NavEndsBefore); // below: random fields hardly ever meet this instant
+    // Below: random fields hardly ever meet these instants.
+    flaws.retain(|&flaw| !matches!(flaw, Flaw::NavEndsBefore | Flaw::CtsInsteadOfData));
     let enough = if validating() { 0 } else { flaws.len() - 12 };
     notices(flaws, enough, field_scenarios());
 }
@@ -244,6 +253,27 @@ fn random_neighbours_with_obss_pd_are_equal_step_by_step() {
 fn broken_rules_of_obss_pd_are_noticed() {
     let flaws = Flaw::ALL.iter().copied().filter(|flaw| flaw.is_of_reuse()).collect();
     notices(flaws, if validating() { 0 } else { 2 }, reuse_scenarios());
+}
+
+#[test]
+fn random_fields_with_beacons_are_equal_step_by_step() {
+    let seen = compare_all(beacon_field_scenarios());
+    assert!(seen.exchanges > 5_000 && seen.acknowledged > 1_000 && seen.internal > 50, "{seen:?}");
+    assert!(seen.beacons > 1_000 && seen.beacons_collided > 100, "{seen:?}");
+}
+
+/// Two and three BSSs with beacons.
+#[test]
+fn random_neighbours_with_beacons_are_equal_step_by_step() {
+    let seen = compare_all(beacon_neighbour_scenarios());
+    assert!(seen.exchanges > 5_000 && seen.acknowledged > 1_000, "{seen:?}");
+    assert!(seen.beacons > 2_000 && seen.beacons_collided > 300 && seen.reuses > 20, "{seen:?}");
+}
+
+#[test]
+fn broken_rules_of_beacons_in_the_field_are_noticed() {
+    let flaws = Flaw::ALL.iter().copied().filter(|flaw| flaw.is_of_beacons()).collect();
+    notices(flaws, 0, beacon_neighbour_scenarios());
 }
 
 /// With channels that overlap in part.
@@ -315,6 +345,66 @@ fn the_noise_of_its_width_decides_about_a_frame() {
     let records = compare(&scenario(None)).unwrap_or_else(|report| panic!("{report}"));
     assert_eq!(records[0].attempts[0].outcome, Some(Outcome::Collided));
     assert!(compare(&scenario(Some(Flaw::NoiseOf20Mhz))).is_err());
+}
+
+/// Station 2 does not receive station 1, to which the AP sends in TXOPs. Its RTS begins where an ACK of station 1 ends and is
+/// as long as the SIFS, so the AP has decoded it when the next data frame of its TXOP is due.
+#[test]
+fn an_rts_is_not_answered_where_the_next_frame_of_a_txop_is_due() {
+    let category = |cw_min, txop_limit| Category { cw_min, cw_max: 1_023, aifsn: 2, txop_limit };
+    let edca = Edca {
+        ap: [category(1, 8_000); 4],
+        stations: [category(1, 0); 4],
+        dcf_countdown: true,
+        internal_collision_retry: true,
+        ap_shares_tx_queue: false,
+        stations_share_tx_queue: false,
+        controller: None,
+    };
+    let rules = Rules {
+        sifs: 24,
+        slot: 4,
+        control_rate: 540,
+        rts_threshold_bytes: 0,
+        cts_timeout: Some(25),
+        edca: Some(edca),
+        ..Rules::dot11a()
+    };
+    let burst = |station, up| {
+        let pattern = Pattern::Every { first: 0, gap: 20_000, burst: 4 };
+        Stream { station, up, ip_bytes: 1500, category: 2, pattern }
+    };
+    let (mut unanswered, mut noticed) = (0, 0);
+    for seed in 0..200 {
+        let scenario = FieldScenario {
+            base: Scenario {
+                seed,
+                rules,
+                stations: vec![Station::clean(540); 2],
+                streams: vec![burst(0, false), burst(1, true)],
+                changes: vec![],
+                tx_queue_limit: 10,
+                limit_counts_in_service: false,
+                offered_until: 100_000,
+            },
+            neighbours: vec![],
+            keys: Keys { hidden: vec![(1, 2)], ..Keys::equal(3) },
+            flaw: None,
+        };
+        let records = compare(&scenario).unwrap_or_else(|report| panic!("{report}"));
+        let acknowledged = |node| {
+            let of_node = records[0].attempts.iter().filter(move |attempt| attempt.from == node);
+            of_node.filter(|attempt| attempt.outcome == Some(Outcome::Acknowledged))
+        };
+        let ends: Vec<u64> = acknowledged(0).filter_map(|attempt| attempt.ended).collect();
+        let meets = |attempt: &&Attempt| attempt.from == 2 && ends.contains(&attempt.at);
+        unanswered += records[0].attempts.iter().filter(meets).count();
+        assert_eq!((acknowledged(0).count(), acknowledged(2).count()), (20, 20), "with seed {seed}");
+        let flawed = FieldScenario { flaw: Some(Flaw::CtsInsteadOfData), ..scenario };
+        noticed += usize::from(compare(&flawed).is_err());
+    }
+    assert!(noticed > 5, "the rule mattered {noticed} times");
+    assert!(unanswered > 5, "the instant was met {unanswered} times");
 }
 
 /// Stations 2 and 3 send an RTS at once. The AP decodes neither; station 1, which does not receive station 3, decodes that of

@@ -8,8 +8,8 @@ use oracle::field::{self, FieldScenario};
 use oracle::frame::Kind;
 use oracle::radio::{Capture, Track};
 use oracle::random::{
-    aggregated_scenarios, controlled_field_scenarios, edca_scenarios, reuse_scenarios, scenarios,
-    subchannel_scenarios,
+    aggregated_scenarios, beacon_neighbour_scenarios, controlled_field_scenarios, edca_scenarios,
+    reuse_scenarios, scenarios, subchannel_scenarios,
 };
 use oracle::record::{Decoded, Delivery, Outcome};
 use oracle::scenario::{Pattern, Scenario, Station, Stream};
@@ -395,6 +395,11 @@ fn quiet_steps_of_many_saturated_stations_may_be_passed_at_once() {
 #[test]
 fn quiet_steps_may_be_passed_at_once_in_a_field_with_a_controller() {
     random_fields_skip(controlled_field_scenarios());
+}
+
+#[test]
+fn quiet_steps_may_be_passed_at_once_in_a_field_with_beacons() {
+    random_fields_skip(beacon_neighbour_scenarios());
 }
 
 #[test]

@@ -4,8 +4,9 @@ mod field;
 mod modern;
 
 pub use field::{
-    controlled_field_scenarios, edca_field_scenarios, field_scenarios, modern_field_scenarios,
-    neighbour_scenarios, reuse_scenarios, shadowed_scenarios, subchannel_scenarios,
+    beacon_field_scenarios, beacon_neighbour_scenarios, controlled_field_scenarios, edca_field_scenarios,
+    field_scenarios, modern_field_scenarios, neighbour_scenarios, reuse_scenarios, shadowed_scenarios,
+    subchannel_scenarios,
 };
 
 use super::mode::Generation;
@@ -63,18 +64,26 @@ pub fn beacon_scenarios() -> impl Strategy<Value = Scenario> {
         |(mut scenario, interval_tu, bytes, rate, meetings)| {
             let rate = rate.map(|rate| *rate.get(&scenario.rules.beacon_rates()));
             scenario.rules.beacons = Some(Beacons { interval_tu, bytes, rate });
-            let interval = scenario.rules.beacon_interval().expect("there are beacons");
-            for (stream, meeting) in scenario.streams.iter_mut().zip(meetings) {
-                if let (Pattern::Every { .. } | Pattern::Poisson { .. }, Some((first, after, gap, late))) =
-                    (stream.pattern, meeting)
-                {
-                    let first = first * interval + late * u64::from(scenario.rules.slot) / 20;
-                    stream.pattern = Pattern::Every { first, gap: gap * interval, burst: 1 + after as u32 };
-                }
-            }
+            meet(&mut scenario, &meetings);
             scenario
         },
     )
+}
+
+/// The first target time that packets of a stream meet, how many come together, intervals between them, and a delay.
+type Meeting = (u64, u64, u64, u64);
+
+/// Packets of some streams come at target times of beacons, or shortly after.
+fn meet(scenario: &mut Scenario, meetings: &[Option<Meeting>]) {
+    let interval = scenario.rules.beacon_interval().expect("there are beacons");
+    for (stream, meeting) in scenario.streams.iter_mut().zip(meetings) {
+        if let (Pattern::Every { .. } | Pattern::Poisson { .. }, &Some((first, after, gap, late))) =
+            (stream.pattern, meeting)
+        {
+            let first = first * interval + late * u64::from(scenario.rules.slot) / 20;
+            stream.pattern = Pattern::Every { first, gap: gap * interval, burst: 1 + after as u32 };
+        }
+    }
 }
 
 fn scenario(rules: Rules) -> impl Strategy<Value = Scenario> {

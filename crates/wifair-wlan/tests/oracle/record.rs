@@ -196,6 +196,8 @@ pub struct Record {
     pub narrow_cts: u64,
     /// Accesses that its nodes have won for exchanges that leave out channels of 20 MHz.
     pub punctured: u64,
+    /// By how many stations its beacons were not decoded, in all.
+    pub beacons_missed: u64,
     /// Steps simulated.
     pub end: u64,
 }
@@ -232,6 +234,7 @@ impl Record {
             reuses: self.reuses - earlier.reuses,
             narrow_cts: self.narrow_cts - earlier.narrow_cts,
             punctured: self.punctured - earlier.punctured,
+            beacons_missed: self.beacons_missed - earlier.beacons_missed,
             end: self.end - earlier.end,
         }
     }

@@ -44,10 +44,16 @@ impl<'a> InField<'a> {
         self.follow(now);
     }
 
-    /// Returns whether the next of what has happened is that a sender comes to know the outcome of its exchange, and makes that
-    /// the one that observers see.
+    /// A target time of the access point's beacons has come.
+    pub(crate) fn reach_target(&mut self, now: Time) {
+        self.share().reach_target(now);
+        self.follow(now);
+    }
+
+    /// Returns whether the next of what has happened is that a sender comes to know the outcome of its exchange, or that a
+    /// beacon has ended, and makes that what observers see.
     pub(crate) fn reach_outcome(&mut self) -> bool {
-        let Some((exchange, _)) = self.share().outcome() else { return false };
+        let Some((exchange, _)) = self.share().outcome() else { return self.share().beacon().is_some() };
         self.regard(&exchange);
         self.occupy(&exchange, exchange.ended);
         true
@@ -133,6 +139,7 @@ impl<'a> InField<'a> {
                 self.receive(&exchange, ongoing.end);
                 output = self.0.deliver(ongoing, now);
             }
+            Some(FieldEvent::Beacon(_)) => {} // observers have seen it
             Some(FieldEvent::Ended { node, to, alone }) => {
                 let link = link_between(node, to);
                 self.0.links[link.index()].usage.airtime += alone;

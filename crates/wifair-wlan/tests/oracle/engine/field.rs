@@ -59,8 +59,13 @@ impl FieldEngine {
                     let record = side.record(&obss.turn(bss), now);
                     let until = side.log.step * now;
                     let usage = obss.field_usage(bss, until);
-                    let (reuses, narrow_cts) = (usage.spatial_reuses, usage.narrow_cts);
-                    Record { reuses, narrow_cts, punctured: usage.punctured, ..record }
+                    Record {
+                        reuses: usage.spatial_reuses,
+                        narrow_cts: usage.narrow_cts,
+                        punctured: usage.punctured,
+                        beacons_missed: usage.beacons_missed,
+                        ..record
+                    }
                 };
                 sides.iter().enumerate().map(record).collect()
             }

@@ -11,7 +11,8 @@ use crate::oracle::frame::{Content, Frame, Heard, Kind, NodeId, Packet};
 use crate::oracle::mode::{Generation, Mode};
 use crate::oracle::node::Node;
 use crate::oracle::record::{Outcome, Record};
-use crate::oracle::scenario::Outside;
+use crate::oracle::scenario::{Outside, Scenario};
+use wifair_core::Rng;
 
 struct OnAir {
     /// What it is sent with, in 65,536ths of its transmitter's power.
@@ -135,6 +136,8 @@ pub struct Field {
     current: Vec<Option<usize>>,
     /// By sender: the channels of 20 MHz that it has won access to.
     held: Vec<Vec<u16>>,
+    /// By BSS: when the next beacon is due.
+    targets: Vec<Option<u64>>,
 }
 
 /// Runs `scenario`, see [`cell::run_all`].
@@ -171,6 +174,7 @@ impl Air for Field {
     }
 
     fn step(&mut self) {
+        self.reach_targets();
         for cell in &mut self.cells {
             while cell.traffic.next_time() == Some(cell.now) {
                 match cell.traffic.next().expect("something is due") {
@@ -230,6 +234,7 @@ impl Field {
             live: Vec::new(),
             current: vec![None; nodes],
             held: vec![vec![]; nodes],
+            targets: scenario.bsss().enumerate().map(|(bss, of)| first_target(bss, of, *flaw)).collect(),
         }
     }
 
@@ -239,6 +244,16 @@ impl Field {
 
     fn now(&self) -> u64 {
         self.cells[0].now
+    }
+
+    /// Beacons that are due now begin to wait.
+    fn reach_targets(&mut self) {
+        for (cell, target) in self.cells.iter_mut().zip(&mut self.targets) {
+            if *target == Some(cell.now) {
+                cell.nodes[0].reach_target();
+                *target = cell.rules.beacon_interval().map(|interval| cell.now + interval);
+            }
+        }
     }
 
     fn node(&mut self, node: NodeId) -> &mut Node {
@@ -358,7 +373,9 @@ impl Field {
         }
         let is_answer = frame.kind.is_answer();
         let in_txop = self.receivers[node].reuses && !is_answer && !self.has(Flaw::TxopAtFullPower);
-        let full = self.has(Flaw::ReusesAtFullPower) || (is_answer && self.has(Flaw::AnswersAtFullPower));
+        let is_full = frame.kind == Kind::Beacon && self.has(Flaw::BeaconsAtFullPower);
+        let full =
+            is_full || self.has(Flaw::ReusesAtFullPower) || (is_answer && self.has(Flaw::AnswersAtFullPower));
         match (can || in_txop) && !full {
             true => self.keys.reduced(node, bss, own == 0, self.channel_mhz(bss), self.flaw),
             false => 65_536,
@@ -425,6 +442,7 @@ impl Field {
     fn end_frame(&mut self, ended: &OnAir) -> Vec<Packet> {
         let OnAir { frame, to, number, exchange, .. } = ended;
         let (mut delivered, mut is_answered, step_ns) = (Vec::new(), false, self.step_ns());
+        let mut decoders = Vec::new();
         for node in 0..self.receivers.len() {
             let receiver = &mut self.receivers[node];
             let Some(lock) = receiver.lock.take_if(|lock| lock.number == *number) else { continue };
@@ -435,12 +453,14 @@ impl Field {
             let is_decoded = lock.is_intact && !lost;
             let is_others = self.homes[node].0 != self.homes[*to].0;
             let no_eifs = is_others && self.flaw == Some(Flaw::EifsOfOwnBss);
-            receiver.heard = Some(is_decoded || no_eifs);
+            let no_eifs_here = frame.kind == Kind::Beacon && self.flaw == Some(Flaw::NoEifsAfterBeacons);
+            receiver.heard = Some(is_decoded || no_eifs || no_eifs_here);
             receiver.had_locked = Some(is_decoded);
             if frame.kind.is_answer() && node == *to {
                 self.exchanges[*exchange].last = self.now();
             }
             if is_decoded {
+                decoders.push(node);
                 let (answers, packets) = self.decode(node, ended, spoilt, &lock.idle);
                 is_answered |= answers;
                 delivered.extend(packets);
@@ -449,18 +469,42 @@ impl Field {
             }
         }
         self.exchanges[*exchange].is_on_air &= is_answered;
+        if frame.kind == Kind::Beacon {
+            self.end_beacon(ended, &decoders);
+        }
         delivered
+    }
+
+    /// A beacon has ended, which these nodes have decoded.
+    fn end_beacon(&mut self, ended: &OnAir, decoders: &[NodeId]) {
+        let (bss, _) = self.homes[ended.from];
+        self.current[ended.from] = None;
+        let of_bss = |node: &&NodeId| self.homes[**node].0 == bss;
+        let (decoded, all) = (decoders.iter().filter(of_bss).count(), self.cells[bss].stations.len());
+        let collides = match self.flaw {
+            Some(Flaw::BeaconLostIfAllMissIt) => decoded == 0,
+            Some(Flaw::BeaconLostIfOverlapped) => self.exchanges[ended.exchange].overlaps,
+            _ => decoded < all,
+        };
+        // The engine says this of several BSSs alone.
+        let missed = if self.cells.len() > 1 { (all - decoded) as u64 } else { 0 };
+        let record = &mut self.cells[bss].record;
+        record.beacons.1 += u64::from(collides);
+        record.beacons_missed += missed;
     }
 
     /// A node has decoded a frame, at whose start its channels had been `idle` for so many steps: whether it answers it, and
     /// what it hands to its upper layer.
     fn decode(&mut self, id: NodeId, ended: &OnAir, spoilt: Vec<bool>, idle: &Idle) -> (bool, Vec<Packet>) {
         let &OnAir { ref frame, to, exchange, .. } = ended;
-        let now = self.now();
+        let (now, (bss, _)) = (self.now(), self.homes[id]);
         if id != to {
             let is_others = self.homes[id].0 != self.homes[to].0;
             if !(self.has(Flaw::NoNav) || is_others && self.has(Flaw::NavOfOwnBss)) {
-                let end = Some(now + u64::from(frame.duration_field));
+                let reserves = frame.kind == Kind::Beacon && self.has(Flaw::BeaconsReserve);
+                let more =
+                    if reserves { self.cells[bss].rules.sifs + self.cells[bss].rules.ack() } else { 0 };
+                let end = Some(now + u64::from(frame.duration_field + more));
                 let shrinks = self.has(Flaw::NavShrinks);
                 let nav = &mut self.receivers[id].nav;
                 *nav = if shrinks { end } else { (*nav).max(end) };
@@ -471,9 +515,9 @@ impl Field {
         }
         let first = if self.has(Flaw::NavEndsBefore) { now + 1 } else { now };
         let nav_is_set = self.receivers[id].nav.is_some_and(|end| end >= first);
-        let (bss, _) = self.homes[id];
         if frame.kind == Kind::Rts {
-            let subchannels = self.channels_of_cts(id, ended, idle);
+            let owes = self.node(id).has_response_pending() && !self.has(Flaw::CtsInsteadOfData);
+            let subchannels = self.channels_of_cts(id, ended, idle).filter(|_| !owes);
             let Some(subchannels) = subchannels.filter(|_| !nav_is_set || self.has(Flaw::CtsDespiteNav))
             else {
                 return (false, vec![]);
@@ -610,6 +654,10 @@ impl Field {
             }
             let symbols_ns = self.symbols_ns(&frame);
             let subchannels = match &self.keys.split {
+                Some(split) if frame.kind == Kind::Beacon => match self.has(Flaw::WideBeacons) {
+                    true => split.channel(self.homes[id].0),
+                    false => split.primary(self.homes[id].0, 20),
+                },
                 Some(_) => self.exchanges[exchange].subchannels.clone(),
                 None => vec![0],
             };
@@ -728,7 +776,8 @@ impl Field {
 
     /// The exchange of a node that has won access, or continues its TXOP.
     fn begin(&mut self, node: NodeId, frame: &Frame) {
-        let has_agreement = !matches!(frame.content, Content::Single { .. });
+        let is_beacon = frame.kind == Kind::Beacon;
+        let has_agreement = !is_beacon && !matches!(frame.content, Content::Single { .. });
         let (bss, now) = (self.homes[node].0, self.now());
         let width_mhz = self.node(node).present_width_to(frame.to);
         let generation = self.node(node).generation_to(frame.to);
@@ -760,7 +809,10 @@ impl Field {
             ack_ends: None,
             last: now,
         });
-        self.cells[bss].note_attempt(frame);
+        match is_beacon {
+            true => self.cells[bss].record.beacons.0 += 1,
+            false => self.cells[bss].note_attempt(frame),
+        }
     }
 
     /// Locks to one of the frames from `first` on, which have just started, if it can be detected.
@@ -883,6 +935,10 @@ impl Field {
             [] => airtime.idle += steps,
             [one] if !meets_others && (!self.exchanges[one].overlaps || alone_again) => {
                 let Exchange { sender, receiver, .. } = self.exchanges[one];
+                if sender == receiver {
+                    airtime.beacons += steps;
+                    return;
+                }
                 let of_station = if receiver == 0 { &mut airtime.up } else { &mut airtime.down };
                 of_station[sender.max(receiver) - 1] += steps;
             }
@@ -893,6 +949,19 @@ impl Field {
             }
         }
     }
+}
+
+/// When the first beacon of a BSS is due.
+fn first_target(bss: usize, scenario: &Scenario, flaw: Option<Flaw>) -> Option<u64> {
+    let (rules, interval) = (&scenario.rules, scenario.rules.beacon_interval()?);
+    if bss == 0 || flaw == Some(Flaw::BeaconsTogether) {
+        return Some(interval);
+    }
+    let us = u64::from(rules.steps);
+    let name = if flaw == Some(Flaw::OneOffset) { label(0, 0) } else { label(bss, 0) };
+    let offset = Rng::stream(scenario.seed, &name, "beacon-offset").below((interval / us) as u32);
+    let first = if flaw == Some(Flaw::OffsetAfterTarget) { interval } else { 0 };
+    Some(first + (1 + u64::from(offset)) * us)
 }
 
 /// The receiver of a node. Without channels of 20 MHz there is one for all.

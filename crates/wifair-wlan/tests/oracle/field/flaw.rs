@@ -77,6 +77,8 @@ crate::oracle::flaw::flaws! {
     TxopFollowsLate,
     /// It is part of the exchange before it.
     TxopIsOneExchange,
+    /// A CTS takes the place of the next frame of a TXOP.
+    CtsInsteadOfData,
     // A-MPDUs.
     /// A lost PHY header loses nothing.
     NoPhyHeader,
@@ -108,6 +110,25 @@ crate::oracle::flaw::flaws! {
     LocksToOwnBss,
     /// BSSs with different channels receive each other.
     HearsAllChannels,
+    // Beacons.
+    /// Those of all BSSs are due together.
+    BeaconsTogether,
+    /// All neighbours have the offset that the first BSS would draw.
+    OneOffset,
+    /// The first is due an offset after the first interval.
+    OffsetAfterTarget,
+    /// One that is not decoded causes no EIFS.
+    NoEifsAfterBeacons,
+    /// They set a NAV, as if an ACK followed.
+    BeaconsReserve,
+    /// One counts as collided if no station has decoded it.
+    BeaconLostIfAllMissIt,
+    /// One counts as collided if another exchange of the BSS was on the air with it.
+    BeaconLostIfOverlapped,
+    /// They are duplicates in the whole channel.
+    WideBeacons,
+    /// They have full power in an opportunity.
+    BeaconsAtFullPower,
     // OBSS PD.
     /// A colour is ignored even if it is that of the BSS of the node.
     IgnoresItsColour,
@@ -224,6 +245,11 @@ impl Flaw {
         use Flaw::*;
         let of_frames = matches!(self, OverlapsWithOthers | NavOfOwnBss | EifsOfOwnBss | LocksToOwnBss);
         of_frames || self == HearsAllChannels
+    }
+
+    /// Whether it shows only with beacons.
+    pub fn is_of_beacons(self) -> bool {
+        (Flaw::BeaconsTogether as usize..=Flaw::BeaconsAtFullPower as usize).contains(&(self as usize))
     }
 
     /// Whether it shows only with shadowing.

@@ -53,6 +53,11 @@ impl Node {
         }
     }
 
+    /// What begins now is a beacon of mine.
+    pub fn sends_beacon(&self) -> bool {
+        self.response.is_none() && self.beacons == Some(self.sender)
+    }
+
     /// Whom I have won access to, if what begins now is no response.
     pub fn has_won_access_to(&self) -> Option<NodeId> {
         let owes = self.response.is_some();

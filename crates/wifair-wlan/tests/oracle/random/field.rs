@@ -1,14 +1,15 @@
 //! Random fields of 3 to 8 nodes, with powers around every threshold.
 
 use super::{
-    add_floods, change, controller, count_from_the_arrival, edca, floods, modern, rules_of, stream, trigger,
+    add_floods, change, controller, count_from_the_arrival, edca, floods, meet, modern, rules_of, stream,
+    trigger,
 };
 use crate::oracle::field::FieldScenario;
 use crate::oracle::field::powers::{Keys, Split, threshold_db};
 use crate::oracle::frame::NodeId;
 use crate::oracle::mode::{Generation, Mode};
 use crate::oracle::scenario::{Change, Errors, Modes, Pattern, Scenario, Station, Stream, Trigger};
-use crate::oracle::timing::{Aggregation, Modern, Phy, Rules, Tenths};
+use crate::oracle::timing::{Aggregation, Beacons, Modern, Phy, Rules, Tenths};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use std::collections::BTreeSet;
@@ -277,6 +278,55 @@ pub fn neighbour_scenarios() -> impl Strategy<Value = FieldScenario> {
     let with_edca =
         rules().prop_flat_map(|rules| edca(rules).prop_map(move |edca| Rules { edca: Some(edca), ..rules }));
     prop_oneof![rules().boxed(), with_edca.boxed(), modern_rules().boxed()].prop_flat_map(neighbours)
+}
+
+/// A field with beacons that all stations of a BSS receive, at whose target times packets often come.
+fn with_beacons(fields: impl Strategy<Value = FieldScenario>) -> impl Strategy<Value = FieldScenario> {
+    let interval_tu = prop_oneof![3 => 1u32..6, 1 => 6u32..20];
+    let bytes = prop_oneof![1 => Just(300u32), 1 => 70u32..200, 1 => 70u32..=2_332];
+    let meeting = (1u64..4, 0u64..4, 1u64..4, prop_oneof![4 => Just(0u64), 1 => 1..60u64]);
+    let meetings = prop::collection::vec(prop::option::weighted(0.6, meeting), 12);
+    let parts = (fields, interval_tu, bytes, prop::option::of(any::<Index>()), meetings);
+    parts.prop_filter_map("out of reach", |(mut field, interval_tu, bytes, rate, meetings)| {
+        let (homes, keys) = (field.homes(), Keys { homes: field.homes(), ..field.keys.clone() });
+        let ap = |bss| homes.iter().position(|home| *home == (bss, 0)).expect("it has an access point");
+        let reach = |rate| {
+            let mut stations = (0..homes.len()).filter(|&node| homes[node].1 > 0);
+            stations.all(|node| keys.reaches_in(ap(homes[node].0), node, None, rate, 20))
+        };
+        let rules = field.base.rules;
+        let rates: Vec<Tenths> =
+            Rules::dot11a().rates().iter().copied().filter(|&rate| reach(rate)).collect();
+        if !reach(rules.lowest_form().rate) || rates.is_empty() {
+            return None;
+        }
+        let beacons = Beacons { interval_tu, bytes, rate: rate.map(|rate| *rate.get(&rates)) };
+        for bss in std::iter::once(&mut field.base).chain(&mut field.neighbours) {
+            bss.rules.beacons = Some(beacons);
+            meet(bss, &meetings);
+        }
+        Some(field)
+    })
+}
+
+/// One BSS with beacons, under DCF, EDCA and from 802.11n on.
+pub fn beacon_field_scenarios() -> impl Strategy<Value = FieldScenario> {
+    let fields = prop_oneof![
+        field_scenarios().boxed(),
+        edca_field_scenarios().boxed(),
+        modern_field_scenarios().boxed(),
+    ];
+    with_beacons(fields)
+}
+
+/// Two and three BSSs with beacons, some with OBSS PD or with channels that overlap in part.
+pub fn beacon_neighbour_scenarios() -> impl Strategy<Value = FieldScenario> {
+    let fields = prop_oneof![
+        2 => neighbour_scenarios().boxed(),
+        1 => reuse_scenarios().boxed(),
+        1 => subchannel_scenarios().boxed(),
+    ];
+    with_beacons(fields)
 }
 
 /// One BSS, or two and three, whose nodes have positions: with shadowing.

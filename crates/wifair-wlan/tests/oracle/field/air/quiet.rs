@@ -10,7 +10,9 @@ impl Field {
         let on_air = self.on_air.iter().flat_map(|on_air| [Some(on_air.ends_at), self.colour_at(on_air)]);
         let outside = self.cells.iter().flat_map(|cell| [cell.traffic.next_time(), cell.next_sample()]);
         let now = self.now();
-        let next = on_air.chain(outside).flatten().filter(|&at| at >= now).fold(until, u64::min);
+        let targets = self.targets.iter().copied();
+        let next =
+            on_air.chain(outside).chain(targets).flatten().filter(|&at| at >= now).fold(until, u64::min);
         let steps = u32::try_from(next - now).unwrap_or(u32::MAX);
         let nodes = self.cells.iter().flat_map(|cell| &cell.nodes);
         nodes.fold(steps, |steps, node| if steps == 0 { 0 } else { steps.min(node.quiet_steps()) })

@@ -173,6 +173,9 @@ impl Field {
     /// Whether a node that has won access transmits: in a channel that is as wide as it may be.
     pub(super) fn finds_width(&mut self, node: NodeId) -> bool {
         let Some(split) = self.keys.split.clone() else { return true };
+        if self.node(node).sends_beacon() {
+            return true;
+        }
         let Some(to) = self.node(node).has_won_access_to() else { return true };
         let wanted = self.node(node).width_to(to);
         let idle: Vec<u32> = self.receivers[node].secondaries.iter().map(|(_, steps)| *steps).collect();
