@@ -75,9 +75,7 @@ impl Beacons {
             ends: None,
         })
     }
-}
 
-impl Beacons {
     /// The first target time of a neighbour (section 16): a draw from a stream of its access point, which has this name.
     pub(crate) fn first_target(&self, seed: u64, ap: &str) -> Time {
         let interval_us = (self.interval.as_ns() / 1_000) as u32; // at most 65,535 TU

@@ -1,5 +1,6 @@
 //! The air of a field, and what each node makes of it.
 
+mod beacons;
 mod quiet;
 mod subchannels;
 
@@ -11,8 +12,7 @@ use crate::oracle::frame::{Content, Frame, Heard, Kind, NodeId, Packet};
 use crate::oracle::mode::{Generation, Mode};
 use crate::oracle::node::Node;
 use crate::oracle::record::{Outcome, Record};
-use crate::oracle::scenario::{Outside, Scenario};
-use wifair_core::Rng;
+use crate::oracle::scenario::Outside;
 
 struct OnAir {
     /// What it is sent with, in 65,536ths of its transmitter's power.
@@ -234,7 +234,11 @@ impl Field {
             live: Vec::new(),
             current: vec![None; nodes],
             held: vec![vec![]; nodes],
-            targets: scenario.bsss().enumerate().map(|(bss, of)| first_target(bss, of, *flaw)).collect(),
+            targets: scenario
+                .bsss()
+                .enumerate()
+                .map(|(bss, of)| beacons::first_target(bss, of, *flaw))
+                .collect(),
         }
     }
 
@@ -244,16 +248,6 @@ impl Field {
 
     fn now(&self) -> u64 {
         self.cells[0].now
-    }
-
-    /// Beacons that are due now begin to wait.
-    fn reach_targets(&mut self) {
-        for (cell, target) in self.cells.iter_mut().zip(&mut self.targets) {
-            if *target == Some(cell.now) {
-                cell.nodes[0].reach_target();
-                *target = cell.rules.beacon_interval().map(|interval| cell.now + interval);
-            }
-        }
     }
 
     fn node(&mut self, node: NodeId) -> &mut Node {
@@ -473,24 +467,6 @@ impl Field {
             self.end_beacon(ended, &decoders);
         }
         delivered
-    }
-
-    /// A beacon has ended, which these nodes have decoded.
-    fn end_beacon(&mut self, ended: &OnAir, decoders: &[NodeId]) {
-        let (bss, _) = self.homes[ended.from];
-        self.current[ended.from] = None;
-        let of_bss = |node: &&NodeId| self.homes[**node].0 == bss;
-        let (decoded, all) = (decoders.iter().filter(of_bss).count(), self.cells[bss].stations.len());
-        let collides = match self.flaw {
-            Some(Flaw::BeaconLostIfAllMissIt) => decoded == 0,
-            Some(Flaw::BeaconLostIfOverlapped) => self.exchanges[ended.exchange].overlaps,
-            _ => decoded < all,
-        };
-        // The engine says this of several BSSs alone.
-        let missed = if self.cells.len() > 1 { (all - decoded) as u64 } else { 0 };
-        let record = &mut self.cells[bss].record;
-        record.beacons.1 += u64::from(collides);
-        record.beacons_missed += missed;
     }
 
     /// A node has decoded a frame, at whose start its channels had been `idle` for so many steps: whether it answers it, and
@@ -949,19 +925,6 @@ impl Field {
             }
         }
     }
-}
-
-/// When the first beacon of a BSS is due.
-fn first_target(bss: usize, scenario: &Scenario, flaw: Option<Flaw>) -> Option<u64> {
-    let (rules, interval) = (&scenario.rules, scenario.rules.beacon_interval()?);
-    if bss == 0 || flaw == Some(Flaw::BeaconsTogether) {
-        return Some(interval);
-    }
-    let us = u64::from(rules.steps);
-    let name = if flaw == Some(Flaw::OneOffset) { label(0, 0) } else { label(bss, 0) };
-    let offset = Rng::stream(scenario.seed, &name, "beacon-offset").below((interval / us) as u32);
-    let first = if flaw == Some(Flaw::OffsetAfterTarget) { interval } else { 0 };
-    Some(first + (1 + u64::from(offset)) * us)
 }
 
 /// The receiver of a node. Without channels of 20 MHz there is one for all.
