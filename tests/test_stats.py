@@ -15,6 +15,7 @@ from wifair.stats import (
     mser,
     p_value,
     paired_difference,
+    plus_minus,
     prediction_half_width,
     running_mean,
     seeds_needed,
@@ -36,6 +37,11 @@ def test_the_t_interval_is_scipys(values: list[float], level: float) -> None:
     low, high = reference.t.interval(level, len(values) - 1, np.mean(values), spread)
     assert found.low == pytest.approx(low, rel=1e-9, abs=1e-9)
     assert found.high == pytest.approx(high, rel=1e-9, abs=1e-9)
+
+
+def test_the_text_of_a_mean_has_half_its_interval() -> None:
+    assert plus_minus([1.0, 2.0, 3.0], 2) == "2.00 ± 2.48"  # 4.303 / √3
+    assert plus_minus([2.0, 2.0], 1) == "2.0 ± 0.0"
 
 
 @given(st.lists(NUMBERS, min_size=3, max_size=30), NUMBERS)

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 from wifair import Results, Scenario
 from wifair.markdown import Marks, table
-from wifair.stats import Values, t_interval
+from wifair.stats import Values, plus_minus
 
 PAGE = Path(__file__).resolve().parents[1] / "neighbours.md"
 MARKS = Marks("cost of beacons", "docs/figures/beacons.py")
@@ -57,19 +57,12 @@ def scenario(count: int, band_ghz: float, **mac: Any) -> Scenario:
     )
 
 
-def said(values: Values, decimals: int) -> str:
-    """The mean with half its 95 % interval."""
-    found = t_interval(values)
-    half = (found.high or found.estimate) - found.estimate
-    return f"{found.estimate:.{decimals}f} ± {half:.{decimals}f}"
-
-
 def rows(band_ghz: float, count: int, ppdu_ms: float) -> list[tuple[str, ...]]:
     """Without beacons, and with beacons at each rate; seeds in pairs."""
     case, aggregation = (f"{band_ghz:g}", f"{count}", f"{ppdu_ms:g}"), {"max_ppdu_us": 1_000 * ppdu_ms}
     results = scenario(count, band_ghz, aggregation=aggregation).run(seeds=SEEDS)
     without = goodputs(results)
-    told: list[tuple[str, ...]] = [(*case, "none", said(without, 2), "", "", "")]
+    told: list[tuple[str, ...]] = [(*case, "none", plus_minus(without, 2), "", "", "")]
     for rate_mbps in RATES:
         mac = {"aggregation": aggregation, "beacons": {"rate_mbps": rate_mbps}}
         results = scenario(count, band_ghz, **mac).run(seeds=SEEDS)
@@ -78,8 +71,8 @@ def rows(band_ghz: float, count: int, ppdu_ms: float) -> list[tuple[str, ...]]:
             (
                 *case,
                 f"{rate_mbps:g}",
-                said(goodput, 2),
-                said(100 * (1 - goodput / without), 2),
+                plus_minus(goodput, 2),
+                plus_minus(100 * (1 - goodput / without), 2),
                 *of_beacons(results.runs if count == 1 else results.bsss),
             )
         )
@@ -98,7 +91,7 @@ def of_beacons(counts: pl.DataFrame) -> tuple[str, str]:
     counted = ("beacons", "beacons_collided", "beacon_share")
     by_seed = counts.group_by("seed", maintain_order=True).agg(pl.col(counted).sum())
     missed = 100 * by_seed["beacons_collided"].to_numpy() / by_seed["beacons"].to_numpy()
-    return said(100 * by_seed["beacon_share"].to_numpy(), 2), said(missed, 2)
+    return plus_minus(100 * by_seed["beacon_share"].to_numpy(), 2), plus_minus(missed, 2)
 
 
 def main() -> None:

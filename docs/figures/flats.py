@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 from wifair import Results, load
 from wifair.markdown import Marks, table
-from wifair.stats import Values, t_interval
+from wifair.stats import Values, plus_minus
 
 PAGE = Path(__file__).resolve().parents[1] / "neighbours.md"
 MARKS = Marks("flats", "docs/figures/flats.py")
@@ -38,13 +38,6 @@ HEADINGS = (
 )
 
 
-def said(values: Values, decimals: int) -> str:
-    """The mean with half its 95 % interval."""
-    found = t_interval(values)
-    half = (found.high or found.estimate) - found.estimate
-    return f"{found.estimate:.{decimals}f} ± {half:.{decimals}f}"
-
-
 def by_seed(frame: pl.DataFrame, value: pl.Expr) -> Values:
     """The mean of a value over the rows of each seed."""
     return frame.group_by("seed", maintain_order=True).agg(value.mean().alias("value"))["value"].to_numpy()
@@ -61,12 +54,12 @@ def row(name: str, results: Results) -> tuple[str, ...]:
     lost = pl.col("lost_hidden").cast(pl.Float64) / pl.col("attempts")
     return (
         name,
-        said(by_seed(films.filter(is_mine["film"]), pl.col("mean_s")), 2),
-        said(by_seed(pictures.filter(is_mine["picture"]), pl.col("delay_p95_ms")), 1),
-        said(by_seed(results.bsss.filter(pl.col("bss") == MINE), pl.col("busy_others_share")), 3),
-        said(by_seed(films.filter(~is_mine["film"]), pl.col("mean_s")), 2),
-        said(by_seed(pictures.filter(~is_mine["picture"]), pl.col("delay_p95_ms")), 1),
-        said(by_seed(others, lost), 4),
+        plus_minus(by_seed(films.filter(is_mine["film"]), pl.col("mean_s")), 2),
+        plus_minus(by_seed(pictures.filter(is_mine["picture"]), pl.col("delay_p95_ms")), 1),
+        plus_minus(by_seed(results.bsss.filter(pl.col("bss") == MINE), pl.col("busy_others_share")), 3),
+        plus_minus(by_seed(films.filter(~is_mine["film"]), pl.col("mean_s")), 2),
+        plus_minus(by_seed(pictures.filter(~is_mine["picture"]), pl.col("delay_p95_ms")), 1),
+        plus_minus(by_seed(others, lost), 4),
     )
 
 

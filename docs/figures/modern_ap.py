@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from wifair import Scenario, load
 from wifair.markdown import Marks, table
 from wifair.plots import figure, save
-from wifair.stats import t_interval
+from wifair.stats import plus_minus, t_interval
 
 ROOT = Path(__file__).resolve().parents[2]
 SEEDS = 10
@@ -99,13 +99,6 @@ def waits(axes: Axes) -> None:
     axes.tick_params(axis="x", labelrotation=20, labelsize="small")
 
 
-def said(values: Sequence[float], digits: int) -> str:
-    """The mean with half its 95 % interval."""
-    found = t_interval(values)
-    half = (found.high or found.estimate) - found.estimate
-    return f"{found.estimate:.{digits}f} ± {half:.{digits}f}"
-
-
 def below() -> None:
     """How long packets wait below the scheme, with airtime queue limits: ten downloads over HE80, into the page."""
     rows = []
@@ -124,9 +117,14 @@ def below() -> None:
             results = base.override({"ap.hardware": hardware}).run(seeds=SEEDS)
             queues = results.queues.filter((pl.col("node") == "ap") & (pl.col("class") == "all"))
             mbps = results.flows.group_by("seed").agg(pl.col("goodput_mbps").sum())["goodput_mbps"].to_list()
-            waits = [said(queues[f"below_{what}_ms"].to_list(), 1) for what in ("mean", "p95")]
+            waits = [plus_minus(queues[f"below_{what}_ms"].to_list(), 1) for what in ("mean", "p95")]
             rows.append(
-                [f"MCS {mcs}, {streams} stream{'s' if streams > 1 else ''}", f"`{hardware}`", *waits, said(mbps, 0)]
+                [
+                    f"MCS {mcs}, {streams} stream{'s' if streams > 1 else ''}",
+                    f"`{hardware}`",
+                    *waits,
+                    plus_minus(mbps, 0),
+                ]
             )
             print(rows[-1])
     BELOW.write(PAGE, table(["HE80", "`ap.hardware`", "mean wait, ms", "95th percentile, ms", "Mbps together"], rows))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from wifair import Scenario
 from wifair.markdown import Marks, table
-from wifair.stats import Values, t_interval
+from wifair.stats import plus_minus
 
 PAGE = Path(__file__).resolve().parents[1] / "neighbours.md"
 MARKS = Marks("punctured width", "docs/figures/puncturing.py")
@@ -66,13 +66,6 @@ def scenario(width_mhz: int, channel: int, other: int, load_mbps: float) -> Scen
     )
 
 
-def said(values: Values, decimals: int) -> str:
-    """The mean with half its 95 % interval."""
-    found = t_interval(values)
-    half = (found.high or found.estimate) - found.estimate
-    return f"{found.estimate:.{decimals}f} ± {half:.{decimals}f}"
-
-
 def row(width_mhz: int, channel: int, other: int, load: str) -> tuple[str, ...]:
     """Goodputs of the two BSSs by use of width, and how many of the exchanges of `wide` have left out a channel."""
     cells = []
@@ -80,7 +73,7 @@ def row(width_mhz: int, channel: int, other: int, load: str) -> tuple[str, ...]:
     for way, settings in ways(width_mhz).items():
         bsss = scenario(width_mhz, channel, other, LOADS[load]).override(settings).run(seeds=SEEDS).bsss
         wide, narrow = (bsss.filter(bsss["bss"] == name) for name in ("wide", "narrow"))
-        cells.append(", ".join(said(part["goodput_down_mbps"].to_numpy(), 1) for part in (wide, narrow)))
+        cells.append(", ".join(plus_minus(part["goodput_down_mbps"].to_numpy(), 1) for part in (wide, narrow)))
         if way == "punctured":
             share = float(np.mean(wide["punctured"].to_numpy() / wide["exchanges"].to_numpy()))
     return (f"{width_mhz} MHz", f"channel {other}", load, *cells, f"{100 * share:.0f} %")

@@ -16,7 +16,7 @@ from wifair.papers.generations.causes import CAUSES
 from wifair.papers.generations.study import ADAPTIVE, AF, FORMS, TAIL_DROP, TEN_AND_TEN, Setting, scenario
 from wifair.results import Results
 from wifair.scenario.profiles import PROFILES
-from wifair.stats import Values, ratio, t_interval
+from wifair.stats import Values, plus_minus, ratio
 
 DOCS = Path(__file__).resolve().parents[1]
 COMMAND = "docs/figures/systems.py"
@@ -48,13 +48,6 @@ def ten_and_ten(generation: Generation, scheme: str) -> Scenario:
     return scenario(setting, FORMS["full"]).override(cause.settings(setting))
 
 
-def said(values: Values, decimals: int) -> str:
-    """The mean with half its 95 % interval."""
-    found = t_interval(values)
-    half = (found.high or found.estimate) - found.estimate
-    return f"{found.estimate:.{decimals}f} ± {half:.{decimals}f}"
-
-
 def bias(results: Results) -> Values:
     """(up − down) / (up + down), by seed."""
     up, down = (results.metrics[way].to_numpy() for way in ("up_mbps", "down_mbps"))
@@ -71,10 +64,10 @@ def of_generations(system: str) -> dict[str, str]:
         }
         index = {scheme: results.metrics["jain"].to_numpy() for scheme, results in runs.items()}
         found |= {
-            f"bias under tail drop, {generation.name}": said(bias(runs[TAIL_DROP]), 3),
-            f"bias under `mac80211`, {generation.name}": said(bias(runs[MAC80211]), 3),
-            f"index gained by ACK filtering, {generation.name}": said(index[AF] - index[TAIL_DROP], 3),
-            f"index gained by adaptive pushout, {generation.name}": said(index[ADAPTIVE] - index[TAIL_DROP], 3),
+            f"bias under tail drop, {generation.name}": plus_minus(bias(runs[TAIL_DROP]), 3),
+            f"bias under `mac80211`, {generation.name}": plus_minus(bias(runs[MAC80211]), 3),
+            f"index gained by ACK filtering, {generation.name}": plus_minus(index[AF] - index[TAIL_DROP], 3),
+            f"index gained by adaptive pushout, {generation.name}": plus_minus(index[ADAPTIVE] - index[TAIL_DROP], 3),
         }
     return dict(sorted(found.items(), key=lambda one: one[0].split(",")[0]))
 
@@ -83,7 +76,7 @@ def of_cafe(system: str) -> dict[str, str]:
     """The seconds of a page in the café of docs/modern-ap.md, by access point."""
     cafe = at_stations(Scenario.from_toml(gallery.file_of("cafe")), system)
     return {
-        f"`{scheme}`, `{hardware}`": said(
+        f"`{scheme}`, `{hardware}`": plus_minus(
             cafe.override({"ap.scheme": scheme, "ap.hardware": hardware})
             .run(seeds=SEEDS)
             .metrics["transfer_mean_s"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from wifair import Scenario
 from wifair.markdown import Marks, table
-from wifair.stats import Values, t_interval
+from wifair.stats import plus_minus
 
 PAGE = Path(__file__).resolve().parents[1] / "neighbours.md"
 MARKS = Marks("TGax test 4", "docs/figures/tgax_test_4.py")
@@ -55,13 +55,6 @@ def scenario(with_rts: bool, phy: str = PHYS[0]) -> Scenario:
     )
 
 
-def said(values: Values, decimals: int) -> str:
-    """The mean with half its 95 % interval."""
-    found = t_interval(values)
-    half = (found.high or found.estimate) - found.estimate
-    return f"{found.estimate:.{decimals}f} ± {half:.{decimals}f}"
-
-
 def rows(with_rts: bool, phy: str) -> list[tuple[str, ...]]:
     """Those of the two BSSs."""
     bsss = scenario(with_rts, phy).run(seeds=SEEDS).bsss
@@ -74,10 +67,10 @@ def rows(with_rts: bool, phy: str) -> list[tuple[str, ...]]:
                 phy,
                 "yes" if with_rts else "no",
                 title,
-                said(goodputs, 3),
+                plus_minus(goodputs, 3),
                 f"{mbps:.3f}",
                 f"{100 * (goodputs.mean() / mbps - 1):+.1f} %",
-                said(shares, 4),
+                plus_minus(shares, 4),
                 f"{share:.4f}",
                 f"{100 * (shares.mean() / share - 1):+.1f} %",
             )
@@ -91,7 +84,7 @@ def tried(name: str) -> tuple[str, ...]:
     cells = []
     for bss, (mbps, _) in zip(("wide", "narrow"), PUBLISHED[True], strict=True):
         goodputs = bsss.filter(bsss["bss"] == bss)["goodput_down_mbps"].to_numpy()
-        cells.append(f"{said(goodputs, 3)} ({100 * (goodputs.mean() / mbps - 1):+.1f} %)")
+        cells.append(f"{plus_minus(goodputs, 3)} ({100 * (goodputs.mean() / mbps - 1):+.1f} %)")
     return (name, *cells)
 
 

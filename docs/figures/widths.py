@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from wifair import Scenario
 from wifair.markdown import Marks, table
-from wifair.stats import Values, t_interval
+from wifair.stats import plus_minus
 
 PAGE = Path(__file__).resolve().parents[1] / "neighbours.md"
 MARKS = Marks("static and dynamic width", "docs/figures/widths.py")
@@ -55,20 +55,13 @@ def scenario(load_mbps: float) -> Scenario:
     )
 
 
-def said(values: Values, decimals: int) -> str:
-    """The mean with half its 95 % interval."""
-    found = t_interval(values)
-    half = (found.high or found.estimate) - found.estimate
-    return f"{found.estimate:.{decimals}f} ± {half:.{decimals}f}"
-
-
 def row(load: str, title: str) -> tuple[str, ...]:
     """Goodputs of the BSSs, and how evenly they share the air."""
     bsss = scenario(LOADS[load]).override(ROWS[title]).run(seeds=SEEDS).bsss
     own = [bsss.filter(bsss["bss"] == name) for name in NAMES]
     airtimes = np.array([part["airtime_down_share"].to_numpy() for part in own])
     jain = airtimes.sum(axis=0) ** 2 / (len(NAMES) * (airtimes**2).sum(axis=0))
-    return (load, title, *(said(part["goodput_down_mbps"].to_numpy(), 2) for part in own), said(jain, 3))
+    return (load, title, *(plus_minus(part["goodput_down_mbps"].to_numpy(), 2) for part in own), plus_minus(jain, 3))
 
 
 def main() -> None:

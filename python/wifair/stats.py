@@ -127,6 +127,13 @@ def t_interval(
     return found if bounds is None else found.within(*bounds)
 
 
+def plus_minus(values: ArrayLike, decimals: int) -> str:
+    """The text of the mean and half its 95 % interval, each with so many decimals: 1.23 ± 0.05."""
+    found = t_interval(values)
+    half = (found.high or found.estimate) - found.estimate
+    return f"{found.estimate:.{decimals}f} ± {half:.{decimals}f}"
+
+
 def prediction_half_width(values: ArrayLike, runs: float, level: float = LEVEL, least_deviation: float = 0.0) -> float:
     """Half the width of the interval around the mean of the values in which the mean of further replications lies.
 
