@@ -565,7 +565,12 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("wifair-emulate-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let mut network = EmulatedNetwork::new(&plan, 1).unwrap();
-        let pcap = wifair_sim::PcapSpec { stations: vec!["near".into()], servers: true, full_frames: true };
+        let pcap = wifair_sim::PcapSpec {
+            stations: vec!["near".into()],
+            servers: true,
+            full_frames: true,
+            ..Default::default()
+        };
         let spec = TraceSpec { folder: folder.clone(), pcap: Some(pcap), events: false };
         network.keep_trace(&spec, 1).unwrap();
         let mut got = Got::default();

@@ -64,8 +64,17 @@ pub fn station_link_address(station: StationId) -> [u8; 6] {
     link_address(STATION_BASE + u32::from(station.0))
 }
 
-/// The hardware address of the AP, its BSSID. The AP is a bridge without an IPv4 address.
-pub const AP_LINK_ADDRESS: [u8; 6] = [0x02, 0, 0, 0, 0, 0];
+/// The hardware address of the AP of the BSS with that number, its BSSID: 02:00:00:00 and the number. The AP is a bridge without
+/// an IPv4 address.
+pub fn ap_link_address(bss: usize) -> [u8; 6] {
+    link_address(bss as u32)
+}
+
+/// The station that a packet goes to or comes from.
+pub fn station_of(tuple: &FiveTuple) -> StationId {
+    let address = tuple.source.min(tuple.destination); // servers have higher ones
+    StationId((address - STATION_BASE) as u16)
+}
 
 /// The slot of a packet to a server.
 pub fn slot_to_server(tuple: &FiveTuple) -> usize {
@@ -92,6 +101,7 @@ mod tests {
             assert_eq!(slot_to_server(&tuple), slot as usize);
             assert_eq!(slot_to_station(&tuple.reversed()), slot as usize);
             assert_eq!((slot_of(&tuple), slot_of(&tuple.reversed())), (slot as usize, slot as usize));
+            assert_eq!([station_of(&tuple), station_of(&tuple.reversed())], [StationId(19_999); 2]);
         }
     }
 

@@ -51,8 +51,8 @@ pub use deadlines::LinkRateChange;
 pub use edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, ParameterSet, ShareTxQueue};
 pub use edca_controller::EdcaControllerSpec;
 pub use field::{
-    EifsAfter, FieldJournal, FieldJournalEntry, FieldReception, FieldSpec, FloorsSpec, PairGain, WallSpec,
-    WidthUse,
+    EifsAfter, FieldJournal, FieldJournalEntry, FieldReception, FieldSpec, FloorsSpec, HeardFrame, PairGain,
+    WallSpec, WidthUse,
 };
 pub use mac::MacSpec;
 pub use neighbours::{NeighbourSpec, ObssSpec};

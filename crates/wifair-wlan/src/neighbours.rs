@@ -207,6 +207,18 @@ impl ObssSpec {
         }
     }
 
+    /// The centre of the primary channel of a BSS, in MHz; `None` if BSSs have no channels.
+    ///
+    /// # Errors
+    /// As [`ObssSpec::has_subchannels`].
+    pub fn primary_mhz(&self, bss: usize) -> Result<Option<u16>, SpecError> {
+        if self.numbers_of(bss).0.is_none() {
+            return Ok(None);
+        }
+        let block = self.block(bss)?;
+        Ok(Some(block.centre_mhz(self.primary_of(bss, &block)?)))
+    }
+
     /// Checks that no two nodes have one name.
     ///
     /// # Errors

@@ -69,7 +69,18 @@ Formats = Annotated[
 Pcap = Annotated[
     Path | None,
     typer.Option(
-        metavar="DIR", help="Capture the AP's interfaces: DIR/seed-1/ap-air.pcapng and so on.", show_default=False
+        metavar="DIR",
+        help="Capture the interfaces of the AP, of several BSSs that of the first: DIR/seed-1/ap-air.pcapng and so on.",
+        show_default=False,
+    ),
+]
+PcapAps = Annotated[
+    list[str],
+    typer.Option(
+        "--pcap-ap",
+        metavar="NAME",
+        help="With --pcap: also capture the radio and the wire of the AP of this BSS; may be repeated.",
+        show_default=False,
     ),
 ]
 PcapStations = Annotated[

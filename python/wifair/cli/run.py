@@ -13,6 +13,7 @@ from wifair.cli.options import (
     Json,
     Out,
     Pcap,
+    PcapAps,
     PcapServers,
     PcapStations,
     ScenarioFile,
@@ -82,6 +83,7 @@ def run(
     check_warmup: WarmupFigure = None,
     format: Formats = "",
     pcap: Pcap = None,
+    pcap_ap: PcapAps = [],  # noqa: B006
     pcap_station: PcapStations = [],  # noqa: B006
     pcap_servers: PcapServers = False,
     pcap_full: PcapFull = False,
@@ -124,8 +126,8 @@ def run(
         writable_folder(as_ap)
     study = Study([Cell(title, loaded)], seeds, title)
     folder = opened(store)
-    traced = pcap or events or pcap_station or pcap_servers or pcap_full
-    traces = Traces(pcap, events, pcap_station, pcap_servers, pcap_full) if traced else None
+    traced = pcap or events or pcap_station or pcap_ap or pcap_servers or pcap_full
+    traces = Traces(pcap, events, pcap_station, pcap_servers, pcap_full, pcap_ap) if traced else None
     with kept(out, json, folder), progress("simulating") as report:
         results = study.run(threads, report, folder, traces)
     # Written before anything is printed: printing may fail.

@@ -5,6 +5,8 @@ Each replication has a separate folder:
     DIR/seed-1/ap-air.pcapng             frames that the AP's radio receives and sends
     DIR/seed-1/ap-wire.pcapng            the AP's Ethernet interface
     DIR/seed-1/servers.pcapng            the servers' interface, on request
+    DIR/seed-1/ap-NAME-air.pcapng        the radio of another BSS's AP, on request
+    DIR/seed-1/ap-NAME-wire.pcapng       its Ethernet interface
     DIR/seed-1/station-NAME-air.pcapng   a station's radio, on request
     DIR/seed-1/station-NAME-host.pcapng  a station's host, on request
     DIR/seed-1/events/*.parquet          the log of events
@@ -38,7 +40,8 @@ PARQUET = ".parquet"
 class Traces:
     """The traces to write: captures below the folder `pcap`, event logs below the folder `events`, each if set.
 
-    `stations` (labels) and `servers` are captured in addition to the AP. Captures hold headers only, unless `full_frames`.
+    `stations` (labels), `aps` (names of BSSs, for their APs) and `servers` are captured in addition to the AP, that of the first BSS
+    if there are several. Captures hold headers only, unless `full_frames`.
     """
 
     pcap: str | Path | None = None
@@ -46,10 +49,11 @@ class Traces:
     stations: Sequence[str] = ()
     servers: bool = False
     full_frames: bool = False
+    aps: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        if self.pcap is None and (self.stations or self.servers or self.full_frames):
-            raise InputError("traces: stations, servers and full frames need a folder for captures.")
+        if self.pcap is None and (self.stations or self.aps or self.servers or self.full_frames):
+            raise InputError("traces: stations, aps, servers and full frames need a folder for captures.")
         if self.pcap is None and self.events is None:
             raise InputError(
                 "traces: nothing is to be written; allowed here: a folder for captures, for events, or both."
@@ -64,28 +68,36 @@ class Traces:
         return TracedBatch(self, jobs, _native.Batch(list(jobs), threads, [self._of(seed) for _, seed in jobs]))
 
     def _check(self, plan: str) -> None:
-        bss = json.loads(plan)["bss"]
-        if self.pcap is not None and bss.get("field") is not None:
-            allowed = "events; with the table field each radio receives other frames"
-            raise ScenarioError("traces.pcap", "there is no capture of a field", allowed=allowed)
-        labels = [station["label"] for station in bss["stations"]]
-        for name in self.stations:
-            if name not in labels:
-                shown = ", ".join(labels) if len(labels) <= 20 else f"{labels[0]}, {labels[1]}, … {labels[-1]}"
-                hint = nearest(name, labels)
-                raise ScenarioError(
-                    "traces.stations", f"there is no station {name!r}", value=name, allowed=shown, hint=hint
-                )
+        whole = json.loads(plan)
+        neighbours = whole.get("neighbours", [])
+        labels = [station["label"] for bss in (whole["bss"], *neighbours) for station in bss["stations"]]
+        names = [whole.get("bss_label") or "ap", *(bss["label"] for bss in neighbours)]
+        for key, kind, wanted, there in (
+            ("traces.stations", "station", self.stations, labels),
+            ("traces.aps", "BSS", self.aps, names),
+        ):
+            for name in wanted:
+                if name not in there:
+                    shown = ", ".join(there) if len(there) <= 20 else f"{there[0]}, {there[1]}, … {there[-1]}"
+                    hint = nearest(name, there)
+                    raise ScenarioError(key, f"there is no {kind} {name!r}", value=name, allowed=shown, hint=hint)
 
     def of(self, plan: str, seed: int) -> str:
-        """The engine's trace options for a replication, as JSON. Creates its folders."""
+        """The engine's trace options for an emulated run, as JSON. Creates its folders."""
         self._check(plan)
+        if self.pcap is not None and json.loads(plan)["bss"].get("field") is not None:
+            allowed = "a scenario without the table field, or wifair run --pcap"
+            raise ScenarioError("traces.pcap", "there is no capture of real packets in a field", allowed=allowed)
         return self._of(seed)
 
     def _of(self, seed: int) -> str:
         spec: dict[str, object] = {"events": self.events is not None}
         if self.pcap is not None:
-            chosen = {"stations": list(dict.fromkeys(self.stations)), "servers": self.servers}
+            chosen = {
+                "stations": list(dict.fromkeys(self.stations)),
+                "aps": list(dict.fromkeys(self.aps)),
+                "servers": self.servers,
+            }
             spec["folder"] = str(writable_folder(_folder(self.pcap, seed)).absolute())
             spec["pcap"] = {**chosen, "full_frames": self.full_frames}
         if self.events is not None:

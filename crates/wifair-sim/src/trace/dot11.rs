@@ -9,8 +9,8 @@ use wifair_core::{Ac, Packet, SpecError, StationId, Time};
 use wifair_wlan::{AirFrame, BeaconsSpec, BssSpec, BssTiming, Format, FrameKind, Node, SentPpdu};
 
 use super::contents::Contents;
-use super::radiotap::{Radiotap, Subframe};
-use crate::address::{AP_LINK_ADDRESS, station_link_address};
+use super::radiotap::Subframe;
+use crate::address::{ap_link_address, station_link_address};
 
 const TO_DS: u8 = 0x01;
 const FROM_DS: u8 = 0x02;
@@ -32,8 +32,10 @@ const VENDOR_BYTES: usize = 5;
 
 /// The address of group-addressed frames to all.
 const BROADCAST: [u8; 6] = [0xFF; 6];
-/// The network's name in beacons.
-const SSID: &[u8] = b"wifair";
+/// The network's name in beacons, if there is one BSS; of several it is the BSS's.
+const SSID: &str = "wifair";
+/// The longest name of a network, in bytes (9.4.2.2).
+const LONGEST_SSID: usize = 32;
 /// The Capability Information field of an AP's BSS (9.4.1.4).
 const ESS: u16 = 1;
 
@@ -52,68 +54,118 @@ pub(super) enum Body<'a> {
     Beacon { sequence: u16 },
 }
 
-/// How a receiver captures a frame.
-#[derive(Clone, Copy)]
-pub(super) struct Heard {
-    /// Whether it can be decoded. Otherwise only the MAC header is written, flagged as damaged.
-    pub whole: bool,
-    /// Whether to include payload and FCS.
-    pub full: bool,
+/// Addresses of the nodes of a BSS, and its name.
+pub(super) struct BssAddresses {
+    bssid: [u8; 6],
+    /// Number of its first station in the network.
+    first: u16,
+    ssid: String,
 }
 
-/// Writes the frames of a cell.
+impl BssAddresses {
+    /// Of the only BSS.
+    pub fn of_only() -> BssAddresses {
+        BssAddresses::new(0, 0, SSID)
+    }
+
+    /// Of the BSS with that number, whose first station has the number `first` in the network.
+    pub fn new(number: usize, first: u16, name: &str) -> BssAddresses {
+        let ssid = shortened(name, LONGEST_SSID).into();
+        BssAddresses { bssid: ap_link_address(number), first, ssid }
+    }
+
+    fn of(&self, node: Node) -> [u8; 6] {
+        match node {
+            Node::Ap => self.bssid,
+            Node::Station(station) => station_link_address(StationId(self.first + station.0)),
+        }
+    }
+}
+
+/// The beginning of a name, of at most so many bytes.
+fn shortened(name: &str, longest: usize) -> &str {
+    let ends = name.char_indices().map(|(at, c)| at + c.len_utf8());
+    &name[..ends.take_while(|end| *end <= longest).last().unwrap_or_default()]
+}
+
+/// A MAC frame as bytes, as much of it as is captured.
+#[derive(Clone, Debug, Default)]
+pub(super) struct MacFrame {
+    bytes: Vec<u8>,
+    /// Length of its MAC header.
+    header: usize,
+    /// Its real length, with FCS.
+    pub length: usize,
+}
+
+impl MacFrame {
+    /// What is written of it; of one that cannot be decoded only the MAC header.
+    pub fn received(&self, whole: bool) -> &[u8] {
+        if whole { &self.bytes } else { &self.bytes[..self.header] }
+    }
+}
+
+/// Writes the frames of a BSS.
 pub(super) struct Dot11Writer {
-    radiotap: Radiotap,
+    addresses: BssAddresses,
     beacons: BeaconsSpec,
     /// In units of 500 kbit/s.
     basic_rates: Vec<u32>,
 }
 
 impl Dot11Writer {
-    pub fn new(bss: &BssSpec) -> Result<Dot11Writer, SpecError> {
+    pub fn new(bss: &BssSpec, addresses: BssAddresses) -> Result<Dot11Writer, SpecError> {
         let timing = BssTiming::new(&bss.phy, "phy")?;
         let basic_rates = timing.control_frames.iter().map(|frames| frames.ack.mode.rate.as_kbps() / 500);
         Ok(Dot11Writer {
-            radiotap: Radiotap::new(&bss.phy),
+            addresses,
             beacons: bss.mac.beacons.unwrap_or_default(),
             basic_rates: basic_rates.collect(),
         })
     }
 
-    /// Writes a frame as received into `bytes`, as much of it as is captured; returns its real length.
+    /// Writes a frame into `written`, with payload and FCS if `full`.
     pub fn write(
         &self,
         frame: &AirFrame,
         body: Body,
-        heard: Heard,
+        full: bool,
         contents: &impl Contents,
-        bytes: &mut Vec<u8>,
-    ) -> usize {
-        let subframe = if let Body::Data { subframe, .. } = body { subframe } else { None };
-        self.radiotap.write(frame.psdu_begins, &frame.mode, heard.whole, subframe, bytes);
-        let from = bytes.len();
-        mac_header(frame, body, contents, bytes);
-        let header = bytes.len();
-        let Body::Data { packets, .. } = body else {
-            match body {
-                Body::Beacon { .. } => self.beacon(frame, from, bytes),
-                _ => control(body, bytes),
+        written: &mut MacFrame,
+    ) {
+        let MacFrame { bytes, header, length } = written;
+        bytes.clear();
+        mac_header(&self.addresses, frame, body, contents, bytes);
+        *header = bytes.len();
+        let has_payload = match body {
+            Body::Data { packets: [packet], .. } => {
+                *length = *header + msdu(packet, full, contents, bytes);
+                true
             }
-            let length = bytes.len() + FCS_BYTES;
-            if !heard.whole {
-                bytes.truncate(header);
+            Body::Data { packets, .. } => {
+                *length = a_msdu(packets, full, contents, bytes);
+                true
             }
-            return close(from, length, Heard { full: true, ..heard }, bytes);
+            _ => {
+                self.rest(frame, body, bytes);
+                *length = bytes.len();
+                false
+            }
         };
-        let length = FCS_BYTES
-            + match packets {
-                [packet] => header + msdu(packet, heard.full, contents, bytes),
-                several => a_msdu(several, heard.full, contents, bytes),
-            };
-        if !heard.whole {
-            bytes.truncate(header);
+        if full || !has_payload {
+            bytes.resize(*length, 0);
+            let fcs = crc32fast::hash(bytes);
+            bytes.extend_from_slice(&fcs.to_le_bytes());
         }
-        close(from, length, heard, bytes)
+        *length += FCS_BYTES;
+    }
+
+    /// What follows the MAC header of a frame without packets.
+    fn rest(&self, frame: &AirFrame, body: Body, bytes: &mut Vec<u8>) {
+        match body {
+            Body::Beacon { .. } => self.beacon(frame, bytes),
+            _ => control(body, bytes),
+        }
     }
 }
 
@@ -143,17 +195,17 @@ fn a_msdu(packets: &[&Packet], full: bool, contents: &impl Contents, bytes: &mut
 }
 
 impl Dot11Writer {
-    /// What follows the MAC header of a beacon, which begins at `from`: the fixed fields, SSID and supported rates, and
-    /// elements of a vendor up to its length.
-    fn beacon(&self, frame: &AirFrame, from: usize, bytes: &mut Vec<u8>) {
-        let header_bits = 8 * (bytes.len() - from) as u64;
+    /// What follows the MAC header of a beacon: the fixed fields, SSID and supported rates, and elements of a vendor up to its
+    /// length.
+    fn beacon(&self, frame: &AirFrame, bytes: &mut Vec<u8>) {
+        let header_bits = 8 * bytes.len() as u64;
         let kbps = frame.mode.rate.as_kbps();
         // The TSF timer at the transmission of the field's first bit (11.1.3.1).
         let timestamp = frame.psdu_begins + Time::from_ns(header_bits * 1_000_000 / u64::from(kbps));
         bytes.extend_from_slice(&(timestamp.as_ns() / 1_000).to_le_bytes());
         bytes.extend_from_slice(&(self.beacons.interval_tu as u16).to_le_bytes());
         bytes.extend_from_slice(&ESS.to_le_bytes());
-        element(0, SSID, bytes);
+        element(0, self.addresses.ssid.as_bytes(), bytes);
         let rates: &[u8] = match frame.mode.format {
             Format::Dsss => &[2, 4, 11, 22],
             _ => &[12, 18, 24, 36, 48, 72, 96, 108],
@@ -162,8 +214,8 @@ impl Dot11Writer {
         let rates = rates.iter().map(|&rate| rate | if is_basic(rate) { 0x80 } else { 0 });
         element(1, &rates.collect::<Vec<u8>>(), bytes);
         let mut contents = [0; 255];
-        contents[..3].copy_from_slice(&AP_LINK_ADDRESS[..3]);
-        let mut left = (self.beacons.bytes as usize).saturating_sub(bytes.len() - from + FCS_BYTES);
+        contents[..3].copy_from_slice(&self.addresses.bssid[..3]);
+        let mut left = (self.beacons.bytes as usize).saturating_sub(bytes.len() + FCS_BYTES);
         while left >= VENDOR_BYTES {
             // What remains is nothing, or enough for another element.
             let longest = 2 + contents.len();
@@ -179,24 +231,13 @@ fn element(id: u8, contents: &[u8], bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(contents);
 }
 
-/// Appends payload and FCS, if they are captured, to a frame that is `length` bytes long with them; returns that.
-fn close(from: usize, length: usize, heard: Heard, bytes: &mut Vec<u8>) -> usize {
-    if heard.whole && heard.full {
-        bytes.resize(length - FCS_BYTES, 0);
-        let fcs = crc32fast::hash(&bytes[from..]);
-        bytes.extend_from_slice(&fcs.to_le_bytes());
-    }
-    length
-}
-
-fn link_address_of(node: Node) -> [u8; 6] {
-    match node {
-        Node::Ap => AP_LINK_ADDRESS,
-        Node::Station(station) => station_link_address(station),
-    }
-}
-
-fn mac_header(frame: &AirFrame, body: Body, contents: &impl Contents, bytes: &mut Vec<u8>) {
+fn mac_header(
+    addresses: &BssAddresses,
+    frame: &AirFrame,
+    body: Body,
+    contents: &impl Contents,
+    bytes: &mut Vec<u8>,
+) {
     // Type and subtype: 9.2.4.1.3.
     let control = match (frame.kind, body) {
         (FrameKind::Beacon, _) => [0x80, 0],
@@ -215,14 +256,14 @@ fn mac_header(frame: &AirFrame, body: Body, contents: &impl Contents, bytes: &mu
     // In microseconds, rounded up (9.2.5.1).
     let duration = frame.duration.as_ns().div_ceil(1_000).min(32_767) as u16;
     bytes.extend_from_slice(&duration.to_le_bytes());
-    let to = if frame.kind == FrameKind::Beacon { BROADCAST } else { link_address_of(frame.to) };
+    let to = if frame.kind == FrameKind::Beacon { BROADCAST } else { addresses.of(frame.to) };
     bytes.extend_from_slice(&to);
     if matches!(frame.kind, FrameKind::Cts | FrameKind::Ack) {
         return;
     }
-    bytes.extend_from_slice(&link_address_of(frame.from));
+    bytes.extend_from_slice(&addresses.of(frame.from));
     if let Body::Beacon { sequence } = body {
-        bytes.extend_from_slice(&AP_LINK_ADDRESS); // the BSSID
+        bytes.extend_from_slice(&addresses.bssid);
         bytes.extend_from_slice(&(sequence << 4).to_le_bytes());
     }
     let Body::Data { packets, ac, stamp, .. } = body else { return };
@@ -230,7 +271,7 @@ fn mac_header(frame: &AirFrame, body: Body, contents: &impl Contents, bytes: &mu
     let beyond = match packets {
         [packet] if frame.from == Node::Ap => contents.link_address(packet.tuple.source),
         [packet] => contents.link_address(packet.tuple.destination),
-        _ => AP_LINK_ADDRESS,
+        _ => addresses.bssid,
     };
     bytes.extend_from_slice(&beyond);
     bytes.extend_from_slice(&(stamp.sequence << 4).to_le_bytes());

@@ -10,6 +10,7 @@ const TSFT: u32 = 1 << 0;
 const FLAGS: u32 = 1 << 1;
 const RATE: u32 = 1 << 2;
 const CHANNEL: u32 = 1 << 3;
+const ANTENNA_SIGNAL: u32 = 1 << 5;
 const MCS: u32 = 1 << 19;
 const A_MPDU_STATUS: u32 = 1 << 20;
 const VHT: u32 = 1 << 21;
@@ -19,6 +20,8 @@ const TLVS: u32 = 1 << 28;
 // Types of TLVs.
 const U_SIG: u16 = 33;
 const EHT: u16 = 34;
+/// U-SIG-2 B3 to B7 of an EHT MU PPDU.
+const PUNCTURED_INFO: u32 = 0x3e00;
 
 // Flags.
 const SHORT_PREAMBLE: u8 = 0x02;
@@ -35,7 +38,18 @@ pub(super) struct Subframe {
     pub eof: Option<bool>,
 }
 
-/// Writes radiotap headers of a cell's frames.
+/// What a radio has of a frame.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Received {
+    /// Whether the frame can be decoded.
+    pub whole: bool,
+    /// Its power in dBm, if it is another radio's, and frames have powers.
+    pub signal_dbm: Option<i8>,
+    /// The Punctured Channel Information of its PHY header.
+    pub puncturing: u8,
+}
+
+/// Writes radiotap headers of frames as a radio captures them.
 pub(super) struct Radiotap {
     /// Frequency in MHz and the band's flag of the channel.
     channel: [u16; 2],
@@ -43,19 +57,27 @@ pub(super) struct Radiotap {
 }
 
 impl Radiotap {
-    pub fn new(phy: &PhySpec) -> Radiotap {
+    /// Of a radio whose primary channel has this centre, or the lowest of the band.
+    pub fn new(phy: &PhySpec, primary_mhz: Option<u16>) -> Radiotap {
         // 6 GHz has no flag.
-        let channel = match phy.band() {
+        let [lowest, flag] = match phy.band() {
             Band::Ghz2_4 => [2_412, 0x80],
             Band::Ghz5 => [5_180, 0x100],
             Band::Ghz6 => [5_955, 0x0],
         };
+        let channel = [primary_mhz.unwrap_or(lowest), flag];
         Radiotap { channel, short_preamble: phy.preamble() == Preamble::Short }
     }
 
-    /// Writes the header of a frame whose PSDU begins at `at` in `mode` into `bytes`, which it clears; `whole`: whether the
-    /// frame can be decoded.
-    pub fn write(&self, at: Time, mode: &Mode, whole: bool, part: Option<Subframe>, bytes: &mut Vec<u8>) {
+    /// Writes the header of a frame whose PSDU begins at `at` in `mode` into `bytes`, which it clears.
+    pub fn write(
+        &self,
+        at: Time,
+        mode: &Mode,
+        Received { whole, signal_dbm, puncturing }: Received,
+        part: Option<Subframe>,
+        bytes: &mut Vec<u8>,
+    ) {
         bytes.clear();
         bytes.extend_from_slice(&[0; 8]);
         let mut present = TSFT | FLAGS | CHANNEL;
@@ -69,6 +91,10 @@ impl Radiotap {
         }
         let modulation = if is_dsss { 0x20 } else { 0x40 }; // CCK or OFDM
         words(bytes, [self.channel[0], self.channel[1] | modulation]);
+        if let Some(dbm) = signal_dbm {
+            present |= ANTENNA_SIGNAL;
+            bytes.extend_from_slice(&dbm.to_le_bytes());
+        }
         if mode.format == Format::Ht {
             present |= MCS;
             ht(mode, bytes);
@@ -90,7 +116,7 @@ impl Radiotap {
             // Wireshark 4.0, which does not know these TLVs, rejects short records with them.
             Format::Eht if !whole => 0,
             Format::Eht => {
-                eht(mode, bytes);
+                eht(mode, puncturing, bytes);
                 TLVS
             }
         };
@@ -160,10 +186,11 @@ fn he(mode: &Mode, bytes: &mut Vec<u8>) {
     words(bytes, [data_1, data_2, data_3, 0, data_5, u16::from(mode.streams)]);
 }
 
-/// An EHT MU PPDU to one user: width; guard interval; MCS, coding and streams of the user.
-fn eht(mode: &Mode, bytes: &mut Vec<u8>) {
+/// An EHT MU PPDU to one user: width, what is left out of it; guard interval; MCS, coding and streams of the user.
+fn eht(mode: &Mode, puncturing: u8, bytes: &mut Vec<u8>) {
     let common = 0x1 | 0x2 | width_code(mode) << 15; // PHY version 0
-    tlv(bytes, U_SIG, [common, 0, 0]);
+    let mask = if puncturing == 0 { 0 } else { PUNCTURED_INFO };
+    tlv(bytes, U_SIG, [common, u32::from(puncturing) << PUNCTURED_INFO.trailing_zeros(), mask]);
     let guard_interval = 0x4;
     let user = 0x2
         | 0x4
@@ -183,12 +210,13 @@ fn is_short(mode: &Mode) -> bool {
     mode.guard_interval_ns == 400
 }
 
+/// Of a punctured PPDU the width of the channel that it leaves out a part of.
 fn width_code(mode: &Mode) -> u32 {
     match mode.width_mhz {
-        20 => 0,
-        40 => 1,
-        80 => 2,
-        160 => 3,
+        0..=20 => 0,
+        21..=40 => 1,
+        41..=80 => 2,
+        81..=160 => 3,
         _ => 4,
     }
 }

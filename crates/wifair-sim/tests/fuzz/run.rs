@@ -111,8 +111,7 @@ fn run(plan: &Plan) {
     assert_eq!(tables(&[(0, 1, traced(plan))]), untraced);
 }
 
-/// A run with captures of all interfaces and the log of events, which is in order. In a field there are no captures, and the
-/// log is not in order.
+/// A run with captures of all access points and the log of events, which is in order unless it is of a field.
 fn traced(plan: &Plan) -> RunRecord {
     static FOLDERS: AtomicU32 = AtomicU32::new(0); // tests of one process run side by side
     let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
@@ -120,7 +119,8 @@ fn traced(plan: &Plan) -> RunRecord {
     std::fs::create_dir_all(&folder).expect("a folder for captures");
     let stations = plan.bss.stations.iter().take(1).map(|station| station.label.clone()).collect();
     let is_field = plan.bss.field.is_some();
-    let pcap = (!is_field).then_some(PcapSpec { stations, servers: true, full_frames: false });
+    let aps = plan.neighbours.iter().map(|neighbour| neighbour.label.clone()).collect();
+    let pcap = Some(PcapSpec { stations, aps, servers: true, full_frames: false });
     let mut last = 0;
     let sink = Box::new(move |rows: Vec<EventRow>| {
         assert!(is_field || rows[0].time_ns >= last && rows.is_sorted_by_key(|row| row.time_ns));

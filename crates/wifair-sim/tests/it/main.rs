@@ -1,6 +1,7 @@
 //! The integration tests of the crate, as one program: it links once. Run a part with `cargo test -p wifair-sim --test it
 //! PART::`.
 
+mod captures;
 #[path = "../common/mod.rs"]
 mod common;
 mod datagrams;

@@ -11,7 +11,7 @@ use crate::{common, run as of_fuzzing};
 
 /// A BSS: the flows of its stations, by direction and application, and its scheme.
 #[derive(Clone, Debug)]
-struct Drawn {
+pub(crate) struct Drawn {
     stations: Vec<Vec<(bool, usize)>>,
     scheme: usize,
 }
@@ -27,7 +27,7 @@ fn application(kind: usize) -> Value {
     }
 }
 
-fn drawn() -> impl Strategy<Value = Vec<Drawn>> {
+pub(crate) fn drawn() -> impl Strategy<Value = Vec<Drawn>> {
     let flows = prop::collection::vec((any::<bool>(), 0_usize..4), 1..=2);
     let stations = prop::collection::vec(flows, 1..=2);
     let bss = (stations, 0..SCHEMES.len()).prop_map(|(stations, scheme)| Drawn { stations, scheme });
@@ -40,7 +40,7 @@ fn station(bss: char, place: usize) -> String {
 }
 
 /// The flows of a BSS.
-fn flows(name: char, bss: &Drawn) -> Vec<Value> {
+pub(crate) fn flows(name: char, bss: &Drawn) -> Vec<Value> {
     let of_station = |(place, flows): (usize, &Vec<(bool, usize)>)| {
         let flow = |(number, &(up, kind)): (usize, &(bool, usize))| {
             json!({
@@ -54,7 +54,7 @@ fn flows(name: char, bss: &Drawn) -> Vec<Value> {
 }
 
 /// A plan of these BSSs, whose access points are `apart_m` apart, and these flows. Each has a separate wire.
-fn plan(phy: &str, bsss: &[(char, Drawn)], apart_m: f64, flows: &[Value]) -> Value {
+pub(crate) fn plan(phy: &str, bsss: &[(char, Drawn)], apart_m: f64, flows: &[Value]) -> Value {
     let of = |(number, (name, bss)): (usize, &(char, Drawn))| {
         let x = apart_m * (*name as u32 - 'a' as u32) as f64;
         let stations = (0..bss.stations.len()).map(|place| {
@@ -127,7 +127,7 @@ fn phy() -> impl Strategy<Value = &'static str> {
 }
 
 /// Shadowing, and for 802.11ax OBSS PD levels in dBm, where they are not zero.
-fn with_air(mut plan: Value, phy: &str, (shadowing_db, levels): (f64, [f64; 3])) -> Value {
+pub(crate) fn with_air(mut plan: Value, phy: &str, (shadowing_db, levels): (f64, [f64; 3])) -> Value {
     plan["bss"]["field"]["shadowing_db"] = json!(shadowing_db);
     if phy == "802.11ax" {
         let level = |level: f64| if level < 0.0 { json!(level) } else { Value::Null };
@@ -140,7 +140,7 @@ fn with_air(mut plan: Value, phy: &str, (shadowing_db, levels): (f64, [f64; 3]))
     plan
 }
 
-fn air() -> impl Strategy<Value = (f64, [f64; 3])> {
+pub(crate) fn air() -> impl Strategy<Value = (f64, [f64; 3])> {
     let level = prop_oneof![Just(0.0), Just(-62.0), -82.0..-62.0];
     (prop_oneof![Just(0.0), Just(6.0)], [level.clone(), level.clone(), level])
 }

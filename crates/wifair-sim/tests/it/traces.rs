@@ -102,7 +102,7 @@ fn plans() -> impl Iterator<Item = (String, Plan)> {
 }
 
 fn spec(folder: PathBuf) -> TraceSpec {
-    let pcap = PcapSpec { stations: vec!["up-3".into()], servers: true, full_frames: false };
+    let pcap = PcapSpec { stations: vec!["up-3".into()], servers: true, ..PcapSpec::default() };
     TraceSpec { folder, pcap: Some(pcap), events: true }
 }
 

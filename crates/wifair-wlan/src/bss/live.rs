@@ -34,8 +34,14 @@ impl Bss {
     /// is in, if it is in one, the frames of all its BSSs in the journal `field`; `None` for no journal.
     pub fn keep_live_journals(&mut self, ap: Option<&Journal>, field: Option<&FieldJournal>) {
         self.exchanges.nodes.keep_ap_journal(ap);
+        self.keep_field_journal(field);
+    }
+
+    /// Makes the field that the BSS is in write the frames of all its BSSs in `journal` from now on, or in none; nothing if it is
+    /// in no field.
+    pub fn keep_field_journal(&mut self, journal: Option<&FieldJournal>) {
         if let Some(share) = self.exchanges.field.as_deref_mut() {
-            share.keep_journal(field);
+            share.keep_journal(journal);
         }
     }
 

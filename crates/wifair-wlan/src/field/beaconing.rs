@@ -4,7 +4,7 @@ use wifair_core::Time;
 
 use super::beacons::{BeaconsInField, SentBeacon};
 use super::frame::{ExchangeStep, FieldFrame};
-use super::journal::FieldReception;
+use super::journal::{FieldReception, HeardFrame};
 use super::{Field, FieldEvent};
 use crate::records::BeaconUsage;
 
@@ -36,8 +36,14 @@ impl Field {
         self.frame(ExchangeStep::Beacon, (ap, ap), duration, &mode, &mode, now)
     }
 
-    /// A beacon has ended. Its sender contends with the next, if there is one.
-    pub(super) fn end_beacon(&mut self, frame: &FieldFrame, now: Time, events: &mut Vec<FieldEvent>) {
+    /// A beacon has ended, which nodes that are listened to have `heard`. Its sender contends with the next, if there is one.
+    pub(super) fn end_beacon(
+        &mut self,
+        frame: &FieldFrame,
+        heard: Vec<HeardFrame>,
+        now: Time,
+        events: &mut Vec<FieldEvent>,
+    ) {
         let FieldFrame { from: ap, begins, ends, .. } = *frame;
         let bss = self.bss_of[ap];
         let missed = self.receivers.missed_beacon(frame);
@@ -50,13 +56,13 @@ impl Field {
         self.meters[bss].usage.beacons_missed += missed as u64;
         self.receivers.follow_counters(ap, &self.frames, &mut self.nodes, &self.rules);
         self.nodes[ap].backoffs[self.numbering.per_node()].go_on(&self.rules.contention, more);
-        if let Some(journal) = &self.journal {
+        if self.journal.is_some() {
             let reception = FieldReception {
                 is_decoded: missed == 0,
                 is_unanswered: false,
                 has_same_start: frame.disturbed.same_start,
             };
-            journal.note(frame, Some(reception));
+            self.note(frame, Some(reception), heard);
         }
         events.push(FieldEvent::Beacon(SentBeacon { ap, begins, ends, missed }));
     }

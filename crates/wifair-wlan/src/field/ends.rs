@@ -19,10 +19,14 @@ impl Field {
         self.receivers.begin_ends();
         for (id, frame) in ended.drain(..) {
             self.count_frame(frame.from, false, now);
+            let heard = match &self.journal {
+                Some(_) => self.receivers.heard(id, &frame, &self.nodes[frame.from].mpdus),
+                None => Vec::new(),
+            };
             let FieldNode { mpdus, decoded, .. } = &mut self.nodes[frame.from];
             let is_decoded = self.receivers.end(id, &frame, mpdus, decoded);
             if frame.kind == ExchangeStep::Beacon {
-                self.end_beacon(&frame, now, events);
+                self.end_beacon(&frame, heard, now, events);
                 continue;
             }
             let is_answered = is_decoded == Some(true) && self.decode(&frame, now, events);
@@ -35,9 +39,10 @@ impl Field {
             if is_unanswered {
                 self.count_unanswered(&frame);
             }
-            if let Some(journal) = &self.journal {
+            if self.journal.is_some() {
                 let has_same_start = frame.disturbed.same_start;
-                journal.note(&frame, Some(FieldReception { is_decoded, is_unanswered, has_same_start }));
+                let reception = FieldReception { is_decoded, is_unanswered, has_same_start };
+                self.note(&frame, Some(reception), heard);
             }
             if !is_answered {
                 self.end_exchange(frame.sender(), frame.began, now, events);

@@ -20,8 +20,19 @@ pub struct FieldReception {
     pub has_same_start: bool,
 }
 
+/// What a node that is listened to has of a frame that it was locked to until the end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeardFrame {
+    /// Place of the node in the field.
+    pub node: usize,
+    /// Power of the frame there, in all subchannels that are the node's.
+    pub power_dbm: f64,
+    /// Whether the node has decoded it; of a PPDU that is received MPDU by MPDU, each of them.
+    pub decoded: Vec<bool>,
+}
+
 /// A frame of a field: an entry at its start, and one at its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FieldJournalEntry {
     /// Place of its transmitter among the nodes of all BSSs: those of the first BSS come first, each access point before its
     /// stations.
@@ -36,20 +47,38 @@ pub struct FieldJournalEntry {
     pub begins: Time,
     /// When it ends.
     pub ends: Time,
+    /// Its Duration field.
+    pub duration: Time,
+    /// What it leaves out of a channel of 80, 160 or 320 MHz, as Punctured Channel Information (Table 36-30 of 802.11be): 0 if
+    /// nothing.
+    pub puncturing: u8,
     /// What has become of it, once it has ended.
     pub reception: Option<FieldReception>,
+    /// Once it has ended: what the nodes have that are listened to.
+    pub heard: Vec<HeardFrame>,
 }
 
 /// Starts and ends of frames in order, until they are taken. Clones share their entries.
 #[derive(Clone, Debug, Default)]
 pub struct FieldJournal {
     entries: Arc<Mutex<Vec<FieldJournalEntry>>>,
+    listeners: Arc<[usize]>,
 }
 
 impl FieldJournal {
     /// An empty journal.
     pub fn new() -> FieldJournal {
         FieldJournal::default()
+    }
+
+    /// An empty journal with what the nodes at these places hear of each frame.
+    pub fn at(listeners: &[usize]) -> FieldJournal {
+        FieldJournal { listeners: listeners.into(), ..FieldJournal::default() }
+    }
+
+    /// The places of the nodes that are listened to.
+    pub(super) fn listeners(&self) -> &[usize] {
+        &self.listeners
     }
 
     /// Passes all entries so far to `each`, in order, and removes them.
@@ -61,11 +90,18 @@ impl FieldJournal {
         self.entries.lock().expect("nobody panics while this is held")
     }
 
-    /// Adds the start of a frame, or its end with what has become of it.
+    /// Adds the start of a frame with this puncturing, or its end with what has become of it and who has `heard`
+    /// it.
     #[cold]
     #[inline(never)]
-    pub(super) fn note(&self, frame: &FieldFrame, reception: Option<FieldReception>) {
-        let &FieldFrame { kind, from, began, begins, ends, .. } = frame;
+    pub(super) fn note(
+        &self,
+        frame: &FieldFrame,
+        puncturing: u8,
+        reception: Option<FieldReception>,
+        heard: Vec<HeardFrame>,
+    ) {
+        let &FieldFrame { kind, from, began, begins, ends, duration, .. } = frame;
         let kind = match kind {
             ExchangeStep::Rts => FrameKind::Rts,
             ExchangeStep::Cts => FrameKind::Cts,
@@ -74,6 +110,17 @@ impl FieldJournal {
             ExchangeStep::Beacon => FrameKind::Beacon,
         };
         let sender = frame.sender();
-        self.entries().push(FieldJournalEntry { from, sender, began, kind, begins, ends, reception });
+        self.entries().push(FieldJournalEntry {
+            from,
+            sender,
+            began,
+            kind,
+            begins,
+            ends,
+            duration,
+            puncturing,
+            reception,
+            heard,
+        });
     }
 }

@@ -45,7 +45,7 @@ use access::Backoff;
 use beacons::{BeaconsInField, BeaconsOfAp, SentBeacon};
 use frame::{Disturbance, ExchangeStep, FieldFrame, FrameId, FramesOnAir};
 pub(crate) use frame::{FieldExchange, Outgoing};
-pub use journal::{FieldJournal, FieldJournalEntry, FieldReception};
+pub use journal::{FieldJournal, FieldJournalEntry, FieldReception, HeardFrame};
 use meter::FieldMeter;
 use node::FieldNode;
 use nodes::FieldNodes;
@@ -188,6 +188,16 @@ impl Field {
     /// Makes it write its frames in `journal` from now on, or in none.
     pub(crate) fn keep_journal(&mut self, journal: Option<&FieldJournal>) {
         self.journal = journal.cloned();
+        let listeners = journal.map_or(&[][..], FieldJournal::listeners);
+        self.receivers.listen_to(listeners, &self.frames, &self.rules);
+    }
+
+    /// Writes the start of a frame in the journal, if there is one, or its end with what has become of it.
+    fn note(&self, frame: &FieldFrame, reception: Option<FieldReception>, heard: Vec<HeardFrame>) {
+        let Some(journal) = &self.journal else { return };
+        let of_bss =
+            |channels: &Vec<OperatingChannel>| channels[self.bss_of[frame.from]].puncturing(frame.mask);
+        journal.note(frame, self.channels.as_ref().map_or(0, of_bss), reception, heard);
     }
 
     /// When [`Field::advance`] is due; [`Time::MAX`] if nothing is under way.

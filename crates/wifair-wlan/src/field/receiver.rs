@@ -326,7 +326,7 @@ impl FieldReceiver {
     }
 
     /// Whether it decodes `frame`, which ends and which it was locked to: all of it, or one of its `mpdus`.
-    fn decodes(&self, frame: &FieldFrame, mpdus: &[(Time, Time)]) -> bool {
+    pub(super) fn decodes(&self, frame: &FieldFrame, mpdus: &[(Time, Time)]) -> bool {
         if !self.is_intact || frame.header_ends.is_none() {
             return self.is_intact;
         }

@@ -10,6 +10,7 @@ use std::ops::Range;
 use wifair_core::Time;
 
 use super::frame::{ExchangeStep, FieldFrame, FrameId, FramesOnAir};
+use super::journal::HeardFrame;
 use super::links::{FieldLink, Links, words};
 use super::nodes::FieldNodes;
 use super::past::{Change, ChangeKind, Past};
@@ -40,6 +41,8 @@ pub(super) struct Receivers {
     beacon_decoded_by: usize,
     /// By node, in a field with subchannels.
     subchannels: Option<Subchannels>,
+    /// Nodes that always follow, since somebody wants to know what they hear.
+    listeners: Vec<usize>,
 }
 
 /// What the nodes of a field sense in its subchannels.
@@ -73,6 +76,7 @@ impl Receivers {
             turned: Vec::new(),
             beacon_decoded_by: 0,
             subchannels: None,
+            listeners: Vec::new(),
         }
     }
 
@@ -310,10 +314,32 @@ impl Receivers {
     fn sleep(&mut self, node: usize, nodes: &FieldNodes) {
         let receiver = &self.receivers[node];
         let may_sleep = !receiver.counts && !receiver.is_ap && self.subchannels.is_none();
-        if may_sleep && receiver.addressed == 0 && nodes[node].is_idle() {
+        let is_idle = receiver.addressed == 0 && nodes[node].is_idle();
+        if may_sleep && is_idle && !self.listeners.contains(&node) {
             self.awake[node / 64] &= !(1 << (node % 64));
             self.known[node] = self.past.len();
         }
+    }
+
+    /// From now on these nodes always follow what is on the air, and no others.
+    pub(super) fn listen_to(&mut self, nodes: &[usize], frames: &FramesOnAir, rules: &FieldRules) {
+        nodes.iter().for_each(|&node| self.wake(node, frames, rules));
+        self.listeners = nodes.to_vec();
+    }
+
+    /// What the nodes that are listened to have of a frame with these `mpdus` that ends, before [`Receivers::end`].
+    pub(super) fn heard(&self, id: FrameId, frame: &FieldFrame, mpdus: &[(Time, Time)]) -> Vec<HeardFrame> {
+        let locked = self.listeners.iter().filter(|&&node| self.receivers[node].locked_to() == Some(id));
+        let heard = |&node: &usize| {
+            let (receiver, power) = (&self.receivers[node], self.links.link(frame, node).power);
+            let received = self.channel(node).map_or(1, |channel| (channel & frame.mask).count_ones());
+            let decoded = match frame.header_ends {
+                Some(_) => mpdus.iter().map(|span| receiver.decodes_mpdu(frame, *span)).collect(),
+                None => vec![receiver.decodes(frame, mpdus)],
+            };
+            HeardFrame { node, power_dbm: power.times(received).as_dbm(), decoded }
+        };
+        locked.map(heard).collect()
     }
 
     /// The nodes that a frame is for: of a beacon, the stations of its BSS.

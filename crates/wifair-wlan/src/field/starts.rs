@@ -52,8 +52,8 @@ impl Field {
             started.push(self.frames.put(frame));
             self.count_frame(frame.from, true, now);
             self.expect_response(&frame);
-            if let Some(journal) = &self.journal {
-                journal.note(&frame, None);
+            if self.journal.is_some() {
+                self.note(&frame, None, vec![]);
             }
         }
         self.receivers.start(&started, &self.frames, &mut self.nodes, &self.rules, now);

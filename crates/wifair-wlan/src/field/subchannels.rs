@@ -78,6 +78,14 @@ impl OperatingChannel {
         self.parts[usize::from(width)]
     }
 
+    /// The Punctured Channel Information of what occupies these subchannels: its place in Table 36-30, 0 if nothing is left out.
+    pub(super) fn puncturing(&self, subchannels: u64) -> u8 {
+        let width = self.parts.iter().position(|part| subchannels & !part == 0).unwrap_or_default();
+        let left_out = self.parts[width] & !subchannels;
+        let hole = left_out >> self.parts[width].trailing_zeros();
+        HOLES[width].iter().position(|&known| known == hole).map_or(0, |place| place as u8 + 1)
+    }
+
     /// The channel of a node of a width.
     fn up_to(&self, width: u8) -> OperatingChannel {
         OperatingChannel { parts: std::array::from_fn(|of| self.parts[of.min(usize::from(width))]) }
@@ -420,6 +428,20 @@ mod tests {
         widths_mhz.sort_unstable();
         widths_mhz.dedup();
         assert_eq!(widths_mhz, [60, 120, 140, 200, 240, 280]);
+    }
+
+    /// Values of Table 36-30.
+    #[test]
+    fn the_phy_header_says_what_is_left_out() {
+        let channel = OperatingChannel::new(8..24, 9);
+        let puncturing = |occupied: u64| channel.puncturing(occupied << 8);
+        assert_eq!(
+            [0xffff, 0xfff3, 0xf0ff, 0xfcf0, 0x03ff].map(puncturing),
+            [0, 2, 11, 15, 24],
+            "of 320 MHz"
+        );
+        assert_eq!([0xff, 0xbf, 0xcf].map(puncturing), [0, 7, 11], "of 160 MHz");
+        assert_eq!([0xf, 0xb, 0x3, 0x2].map(puncturing), [0, 3, 0, 0], "of 80 MHz and less");
     }
 
     #[test]

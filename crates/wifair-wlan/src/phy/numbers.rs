@@ -60,6 +60,16 @@ impl Block {
         (0..self.width_mhz / 20).map(move |place| lowest + 4 * place)
     }
 
+    /// The centre of one of them, in MHz.
+    pub(crate) fn centre_mhz(&self, subchannel: u16) -> u16 {
+        let start_mhz = match self.band {
+            Band::Ghz2_4 => 2_407,
+            Band::Ghz5 => 5_000,
+            Band::Ghz6 => 5_950,
+        };
+        start_mhz + STEP_MHZ * subchannel
+    }
+
     /// The place of one of them in masks of the band: channels of 20 MHz that do not overlap have different places.
     pub(crate) fn place(&self, subchannel: u16) -> u32 {
         match self.band {
