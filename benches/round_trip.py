@@ -50,7 +50,7 @@ Flow = tuple[int, str, str, int]
 
 
 def names() -> list[str]:
-    """The gallery's scenarios of one BSS; those of a field have no captures."""
+    """The gallery's scenarios of one BSS; those of a field are left out."""
     cells = [f"{cell}/{senders}" for cell in gallery.cells() for senders in ("paper", "today", "ax")]
     there = [name for name in (*gallery.names(), *cells) if gallery.path_of(name)]
     return [name for name in there if load(name).plan()["bss"].get("field") is None]

@@ -211,7 +211,7 @@ def test_what_a_field_does_not_have_is_refused(keys: Table, key: str, told: str)
     assert told in str(refused.value)
 
 
-def test_a_capture_of_a_field_is_refused_before_it_runs(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError, match=r"traces.pcap: there is no capture of a field; allowed here: events"):
-        scenario(field={}).run(seeds=2, traces=Traces(pcap=tmp_path))
+def test_emulation_refuses_a_capture_of_a_field_before_it_runs(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match=r"traces.pcap: there is no capture of real packets in a field"):
+        Traces(pcap=tmp_path).of(scenario(field={}).plan_json, seed=1)
     assert not list(tmp_path.iterdir())

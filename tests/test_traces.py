@@ -506,7 +506,7 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
     """Every command of docs/traces.md runs and prints something."""
     page = (ROOT / "docs" / "traces.md").read_text()
     blocks = [block.split("```")[0] for block in page.split("```sh\n")[1:]]
-    assert len(blocks) == 6
+    assert len(blocks) == 8
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     for block in blocks:

@@ -64,8 +64,8 @@ pub fn station_link_address(station: StationId) -> [u8; 6] {
     link_address(STATION_BASE + u32::from(station.0))
 }
 
-/// The hardware address of the AP of the BSS with that number, its BSSID: 02:00:00:00 and the number. The AP is a bridge without
-/// an IPv4 address.
+/// The hardware address of the AP of the BSS with that number, its BSSID: 02:00:00:00 and the number. The AP is a bridge
+/// without an IPv4 address.
 pub fn ap_link_address(bss: usize) -> [u8; 6] {
     link_address(bss as u32)
 }

@@ -24,8 +24,8 @@ pub trait Tap {
     /// A packet has crossed the wire. At the AP it is offered to the transmit queue at once.
     fn crossed_wire(&mut self, _now: Time, _packet: &Packet, _way: Way) {}
 
-    /// An exchange has begun in the BSS of this number, described by [`Bss::transmissions`] and [`Bss::frames`]; in a field, a
-    /// sender has come to know the outcome of its exchange ([`Bss::noted_frame`]).
+    /// An exchange has begun in the BSS of this number, described by [`Bss::transmissions`] and [`Bss::frames`]; in a field a
+    /// sender has come to know the outcome of its exchange.
     fn exchange(&mut self, _number: usize, _bss: &Bss) {}
 
     /// Called about every simulated second; false ends the run.

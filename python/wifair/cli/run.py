@@ -127,7 +127,8 @@ def run(
     study = Study([Cell(title, loaded)], seeds, title)
     folder = opened(store)
     traced = pcap or events or pcap_station or pcap_ap or pcap_servers or pcap_full
-    traces = Traces(pcap, events, pcap_station, pcap_servers, pcap_full, pcap_ap) if traced else None
+    aps = [*pcap_ap, bss] if bss and pcap else pcap_ap
+    traces = Traces(pcap, events, pcap_station, pcap_servers, pcap_full, aps) if traced else None
     with kept(out, json, folder), progress("simulating") as report:
         results = study.run(threads, report, folder, traces)
     # Written before anything is printed: printing may fail.

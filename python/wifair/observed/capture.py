@@ -133,6 +133,7 @@ def _on_air(seen: Seen, at: float, found: Frame) -> None:
         radio = seen.radios[key] = Radio()
     radio.frames[found.is_up] += 1
     radio.retries[found.is_up] += found.is_retry
+    radio.received += found.has_signal
     if found.rate:
         radio.rates[found.is_up][found.rate] += 1
     if found.frequency_mhz:

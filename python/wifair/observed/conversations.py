@@ -129,6 +129,8 @@ class Radio:
     rates: dict[bool, Counter[Bitrate]] = field(default_factory=lambda: {True: Counter(), False: Counter()})
     frames: Counter[bool] = field(default_factory=Counter)
     retries: Counter[bool] = field(default_factory=Counter)
+    # Frames with a received power: those of the radio that captures have none.
+    received: int = 0
     encrypted_bytes: Counter[bool] = field(default_factory=Counter)
     encrypted_packets: Counter[bool] = field(default_factory=Counter)
     # The latest frames by TID and sequence number.
@@ -161,14 +163,15 @@ class Seen:
 
 
 def conclude(observed: Observed, seen: Seen, file: str, elapsed: float) -> None:
-    """Adds what was seen. Of several access points on the air, the one with the most frames counts."""
-    cells = Counter({bssid: 0 for bssid, _ in seen.radios})
+    """Adds what was seen of one network on the air."""
+    cells: Counter[str] = Counter()
     for (bssid, _), radio in seen.radios.items():
         cells[bssid] += radio.frames.total()
-    chosen = cells.most_common(1)[0][0] if cells else ""
+    chosen = _own(seen, cells)
     radios = {station: radio for (bssid, station), radio in seen.radios.items() if bssid == chosen}
     if len(cells) > 1:
-        observed.remarks.append(f"{file}: {len(cells) - 1} other networks on the channel are left out")
+        which = f"other networks on the channel are left out, which have {cells.total() - cells[chosen]} of the {cells.total()} data frames"
+        observed.remarks.append(f"{file}: {len(cells) - 1} {which}; a survey of the same time has their load")
     if seen.damaged or seen.left_out:
         observed.remarks.append(
             f"{file}: {seen.damaged} records are cut off or damaged, {seen.left_out} beyond the largest numbers of connections and stations"
@@ -181,11 +184,22 @@ def conclude(observed: Observed, seen: Seen, file: str, elapsed: float) -> None:
             of_station.setdefault(connection.station, []).append(connection)
     for station, connections in of_station.items():
         observed.add(_station(station, file, seen.began or 0.0, elapsed, connections, radios.get(station)))
-    trips = [each.wire_rtt_s for each in seen.connections.values() if each.wire_rtt_s is not None]
+    own = (each for connections in of_station.values() for each in connections)
+    trips = [each.wire_rtt_s for each in own if each.wire_rtt_s is not None]
     if trips:
         delay_ms = round(1000 * min(trips) / 2, 3)
         what = "half the shortest time from SYN or SYN-ACK to the answer, if the capture is from the access point"
         observed.keys["wire.one_way_delay_ms"] = assumed(delay_ms, what)
+
+
+def _own(seen: Seen, cells: Counter[str]) -> str:
+    """The BSSID of the network that counts: that of the radio itself, whose frames alone have no received power, else that with the most frames."""
+    sent: Counter[str] = Counter()
+    for (bssid, _), radio in seen.radios.items():
+        sent[bssid] += radio.frames.total() - radio.received
+    has_power = any(radio.received for radio in seen.radios.values())
+    chosen = sent if has_power and sent.total() else cells
+    return chosen.most_common(1)[0][0] if chosen else ""
 
 
 def _station(

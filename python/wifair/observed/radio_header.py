@@ -1,6 +1,6 @@
 """Radiotap and 802.11 headers of a captured frame (https://www.radiotap.org; 802.11-2020, 9.2 and 9.3.2).
 
-Of radiotap: flags, the rate or the mode of HT, VHT and HE. The mode of EHT is not read.
+Of radiotap: flags, the rate or the mode of HT, VHT and HE, whether there is a received power. The mode of EHT is not read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FIELDS = {
     },
     **{21: (2, 12), 22: (8, 12), 23: (2, 12)},
 }
-_FLAGS, _RATE, _CHANNEL, _MCS, _VHT, _HE, _MORE = 1, 2, 3, 19, 21, 23, 31
+_FLAGS, _RATE, _CHANNEL, _SIGNAL, _MCS, _VHT, _HE, _MORE = 1, 2, 3, 5, 19, 21, 23, 31
 _BAD_FCS, _WITH_FCS = 0x40, 0x10
 _VHT_WIDTHS = {
     0: 20,
@@ -50,6 +50,8 @@ class Frame:
     number: tuple[int, int]
     rate: Bitrate | None
     frequency_mhz: int
+    # Whether the record has the received power, which frames of the radio itself do not have.
+    has_signal: bool
     # The EtherType, and the packet; empty if the frame is encrypted or has none.
     ether_type: int
     packet: bytes
@@ -59,7 +61,7 @@ class Frame:
 
 def frame(captured: bytes, has_radiotap: bool) -> Frame | None:
     """The data frame of a record; None for others and for damaged ones. Raises `struct.error` or `IndexError` if it is cut off."""
-    rate, frequency, flags, start = _radiotap(captured) if has_radiotap else (None, 0, 0, 0)
+    rate, frequency, has_signal, flags, start = _radiotap(captured) if has_radiotap else (None, 0, False, 0, 0)
     if flags & _BAD_FCS:
         return None
     kind, control = captured[start], captured[start + 1]
@@ -88,12 +90,13 @@ def frame(captured: bytes, has_radiotap: bool) -> Frame | None:
     (sequence,) = struct.unpack_from("<H", captured, start + 22)
     number = tid, sequence >> 4
     ends = station.hex(":"), bssid.hex(":")
-    return Frame(*ends, is_up, retry, number, rate, frequency, ether_type, packet, is_encrypted, length)
+    return Frame(*ends, is_up, retry, number, rate, frequency, has_signal, ether_type, packet, is_encrypted, length)
 
 
-def _radiotap(captured: bytes) -> tuple[Bitrate | None, int, int, int]:
-    """Rate, frequency in MHz, flags, and the length of the header."""
+def _radiotap(captured: bytes) -> tuple[Bitrate | None, int, bool, int, int]:
+    """Rate, frequency in MHz, whether there is a received power, flags, and the length of the header."""
     length, present = struct.unpack_from("<HI", captured, 2)
+    has_signal = bool(present >> _SIGNAL & 1)
     at, words = 8, present
     while words >> _MORE & 1:
         (words,) = struct.unpack_from("<I", captured, at)
@@ -116,7 +119,7 @@ def _radiotap(captured: bytes) -> tuple[Bitrate | None, int, int, int]:
             (frequency,) = struct.unpack_from("<H", field)
         elif bit in (_MCS, _VHT, _HE):
             rate = {_MCS: _ht, _VHT: _vht, _HE: _he}[bit](field) or rate
-    return rate, frequency, flags, length
+    return rate, frequency, has_signal, flags, length
 
 
 def _ht(field: bytes) -> Bitrate | None:

@@ -3,22 +3,22 @@
 use std::path::Path;
 
 use wifair_core::{Packet, SpecError, StationId, Time};
-use wifair_wlan::{AirFrame, Bss, Decoded, FrameKind, Mode, Node};
+use wifair_wlan::{AirFrame, Bss, Decoded, FieldJournal, FrameKind, Node};
 
-use super::PcapSpec;
 use super::capture::{Capture, LinkType};
 use super::contents::Contents;
-use super::dot11::{Body, BssAddresses, Dot11Writer, MacFrame};
+use super::dot11::{BssAddresses, Dot11Writer, MacFrame, Transmitted};
 use super::error::TraceError;
 use super::exchanges::TracedExchanges;
 use super::field::FieldAir;
-use super::radiotap::{Radiotap, Received, Subframe};
+use super::radiotap::{RadioReception, Radiotap};
+use super::spec::PcapSpec;
 use crate::address;
 use crate::plan::Plan;
 
 /// See the module documentation.
 pub(super) struct Captures<C> {
-    radios: Vec<Radio>,
+    radios: Vec<CapturedRadio>,
     /// Of access points, by the number of their BSS.
     wires: Vec<(usize, Capture)>,
     servers: Option<Capture>,
@@ -28,8 +28,6 @@ pub(super) struct Captures<C> {
     /// By BSS.
     writers: Vec<Dot11Writer>,
     exchanges: Vec<TracedExchanges>,
-    /// Number of A-MPDUs so far.
-    a_mpdus: u32,
     /// If the BSSs are in a field.
     field: Option<FieldAir>,
     /// By BSS: the number of its first station in the network.
@@ -40,7 +38,7 @@ pub(super) struct Captures<C> {
 }
 
 /// A radio whose frames are captured.
-struct Radio {
+struct CapturedRadio {
     node: Node,
     /// Its place among the nodes of all BSSs, where each access point comes before its stations.
     place: usize,
@@ -48,29 +46,13 @@ struct Radio {
     capture: Capture,
 }
 
-/// When and how a MAC frame, or a subframe of an A-MPDU, is transmitted.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Transmitted {
-    mode: Mode,
-    psdu_begins: Time,
-    ends: Time,
-    subframe: Option<Subframe>,
-}
-
-impl Transmitted {
-    pub fn new(frame: &AirFrame, body: &Body) -> Transmitted {
-        let subframe = if let Body::Data { subframe, .. } = body { *subframe } else { None };
-        Transmitted { mode: frame.mode, psdu_begins: frame.psdu_begins, ends: frame.ends, subframe }
-    }
-}
-
-impl Radio {
+impl CapturedRadio {
     /// Writes a frame as received.
     fn write(
         &mut self,
         sent: &Transmitted,
         mac_frame: &MacFrame,
-        received: Received,
+        received: RadioReception,
         bytes: &mut Vec<u8>,
     ) -> Result<(), TraceError> {
         self.radiotap.write(sent.psdu_begins, &sent.mode, received, sent.subframe, bytes);
@@ -104,10 +86,16 @@ impl<C: Contents> Captures<C> {
             first += bss.stations.len() as u16;
         }
         let bss_of = |station: StationId| firsts.partition_point(|&first| first <= station.0) - 1;
-        let radio = |number: usize, node: Node, place: usize, name: &str| -> Result<Radio, TraceError> {
-            let radiotap = Radiotap::new(&plan.bss.phy, obss.primary_mhz(number)?);
-            Ok(Radio { node, place, radiotap, capture: file(&format!("{name}-air"), LinkType::Radio)? })
-        };
+        let radio =
+            |number: usize, node: Node, place: usize, name: &str| -> Result<CapturedRadio, TraceError> {
+                let radiotap = Radiotap::new(&plan.bss.phy, obss.primary_mhz(number)?);
+                Ok(CapturedRadio {
+                    node,
+                    place,
+                    radiotap,
+                    capture: file(&format!("{name}-air"), LinkType::Radio)?,
+                })
+            };
         let (mut radios, mut wires, mut hosts) = (vec![], vec![], vec![]);
         for number in access_points(&spec.aps, plan)? {
             let name = match plan.bsss().nth(number) {
@@ -140,9 +128,8 @@ impl<C: Contents> Captures<C> {
             hosts,
             full_frames: spec.full_frames,
             contents,
-            exchanges: writers.iter().map(|_| TracedExchanges::new(has_edca)).collect(),
+            exchanges: (0..writers.len()).map(|number| TracedExchanges::new(number, has_edca)).collect(),
             writers,
-            a_mpdus: 0,
             firsts,
             bytes: Vec::with_capacity(2_048),
             mac_frame: MacFrame::default(),
@@ -152,7 +139,7 @@ impl<C: Contents> Captures<C> {
     /// Called with each BSS before the first event.
     pub fn begin(&mut self, bss: &mut Bss) {
         if let Some(field) = &self.field {
-            bss.keep_field_journal(Some(field.journal()));
+            FieldJournal::keep(Some(field.journal()), bss);
         }
     }
 
@@ -167,17 +154,17 @@ impl<C: Contents> Captures<C> {
         radios.chain(hosts).chain(wires).chain(&mut self.servers).try_for_each(Capture::finish)
     }
 
-    /// Writes what each radio receives of the exchange that has begun in the BSS of this number; in a field what is known now that
-    /// a sender knows the outcome of its exchange.
+    /// Writes what each radio receives of the exchange that has begun in the BSS of this number; in a field what is known now
+    /// that a sender knows the outcome of its exchange.
     pub fn on_air(&mut self, number: usize, bss: &Bss) -> Result<(), TraceError> {
         let full = self.full_frames;
-        let Captures { radios, exchanges, writers, a_mpdus, contents, bytes, mac_frame, .. } = self;
+        let Captures { radios, exchanges, writers, contents, bytes, mac_frame, .. } = self;
         let (exchanges, writer) = (&mut exchanges[number], &writers[number]);
         bss.transmissions().for_each(|ppdu| exchanges.begin(&ppdu));
         if let Some(field) = &mut self.field {
             field.know(number, bss, |frame| {
                 let mut written = vec![];
-                exchanges.each_body(frame, a_mpdus, |frame, body| {
+                exchanges.each_body(frame, |frame, body| {
                     let mut mac_frame = MacFrame::default();
                     writer.write(frame, body, full, contents, &mut mac_frame);
                     written.push((Transmitted::new(frame, &body), mac_frame));
@@ -188,12 +175,12 @@ impl<C: Contents> Captures<C> {
         }
         let mut result = Ok(());
         bss.frames(|frame| {
-            exchanges.each_body(frame, a_mpdus, |frame, body| {
+            exchanges.each_body(frame, |frame, body| {
                 writer.write(frame, body, full, contents, mac_frame);
                 let sent = Transmitted::new(frame, &body);
                 for radio in radios.iter_mut() {
                     let Some(whole) = receives(radio.node, frame, bss) else { continue };
-                    let received = Received { whole, signal_dbm: None, puncturing: 0 };
+                    let received = RadioReception { whole, signal_dbm: None, puncturing: 0 };
                     if result.is_ok() {
                         result = radio.write(&sent, mac_frame, received, bytes);
                     }
@@ -293,8 +280,8 @@ fn ethernet(packet: &Packet, contents: &impl Contents, full: bool, bytes: &mut V
     length
 }
 
-/// A label of a kind of node as part of a file name: characters that file systems may reject are replaced, and the node's number
-/// is added to keep names distinct.
+/// A label of a kind of node as part of a file name: characters that file systems may reject are replaced, and the node's
+/// number is added to keep names distinct.
 fn file_name(kind: &str, label: &str, number: usize) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if label.chars().all(is_plain) && !label.starts_with('.') {

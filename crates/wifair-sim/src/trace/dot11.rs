@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use wifair_core::{Ac, Packet, SpecError, StationId, Time};
-use wifair_wlan::{AirFrame, BeaconsSpec, BssSpec, BssTiming, Format, FrameKind, Node, SentPpdu};
+use wifair_wlan::{AirFrame, BeaconsSpec, BssSpec, BssTiming, Format, FrameKind, Mode, Node, SentPpdu};
 
 use super::contents::Contents;
 use super::radiotap::Subframe;
@@ -86,6 +86,22 @@ impl BssAddresses {
 fn shortened(name: &str, longest: usize) -> &str {
     let ends = name.char_indices().map(|(at, c)| at + c.len_utf8());
     &name[..ends.take_while(|end| *end <= longest).last().unwrap_or_default()]
+}
+
+/// When and how a MAC frame, or a subframe of an A-MPDU, is transmitted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transmitted {
+    pub mode: Mode,
+    pub psdu_begins: Time,
+    pub ends: Time,
+    pub subframe: Option<Subframe>,
+}
+
+impl Transmitted {
+    pub fn new(frame: &AirFrame, body: &Body) -> Transmitted {
+        let subframe = if let Body::Data { subframe, .. } = body { *subframe } else { None };
+        Transmitted { mode: frame.mode, psdu_begins: frame.psdu_begins, ends: frame.ends, subframe }
+    }
 }
 
 /// A MAC frame as bytes, as much of it as is captured.

@@ -15,17 +15,23 @@ pub(super) struct TracedExchanges {
     sequences: Sequences,
     /// By sender and station.
     agreements: BTreeMap<(u32, StationId), TracedAgreement>,
+    /// The reference number of its last A-MPDU.
+    a_mpdus: u32,
     /// The bitmap of the Block Ack being written.
     bitmap: Vec<u8>,
 }
 
+/// Reference numbers of A-MPDUs of one BSS: those of the next have others.
+const A_MPDUS_OF_A_BSS: u32 = 1 << 20;
+
 impl TracedExchanges {
-    /// Of a BSS, with EDCA or DCF, before its first exchange.
-    pub fn new(has_edca: bool) -> TracedExchanges {
+    /// Of the BSS with that number, with EDCA or DCF, before its first exchange.
+    pub fn new(number: usize, has_edca: bool) -> TracedExchanges {
         TracedExchanges {
             has_edca,
             sequences: Sequences::default(),
             agreements: BTreeMap::new(),
+            a_mpdus: A_MPDUS_OF_A_BSS * number as u32,
             bitmap: vec![],
         }
     }
@@ -37,9 +43,9 @@ impl TracedExchanges {
         }
     }
 
-    /// Passes a frame and what it contains to `write`; a PPDU of MPDUs MPDU by MPDU. `a_mpdus` counts A-MPDUs.
-    pub fn each_body(&mut self, frame: &AirFrame, a_mpdus: &mut u32, mut write: impl FnMut(&AirFrame, Body)) {
-        let TracedExchanges { has_edca, sequences, agreements, bitmap } = self;
+    /// Passes a frame and what it contains to `write`; a PPDU of MPDUs MPDU by MPDU.
+    pub fn each_body(&mut self, frame: &AirFrame, mut write: impl FnMut(&AirFrame, Body)) {
+        let TracedExchanges { has_edca, sequences, agreements, a_mpdus, bitmap } = self;
         let Some(ppdu) = frame.part_of else {
             let sequence = sequences.beacon(*has_edca);
             return write(frame, Body::Beacon { sequence });

@@ -1,14 +1,13 @@
-//! Captures in a field (`docs/medium.md`, section 16), where each radio receives other frames. What a radio has of a frame is known
-//! when that ends; what it carries, when its sender knows the outcome of the exchange. It is written once both are known, in order
-//! of starts, which is that of ends at each radio.
+//! Captures in a field (`docs/medium.md`, section 16), where each radio receives other frames. What a radio has of a frame is
+//! known when that ends; what it carries, when its sender knows the outcome of the exchange. It is written once both are known,
+//! in order of starts, which is that of ends at each radio.
 
 use std::collections::VecDeque;
 
 use wifair_wlan::{AirFrame, Bss, FieldJournal, FieldJournalEntry, Node};
 
-use super::captures::Transmitted;
-use super::dot11::MacFrame;
-use super::radiotap::Received;
+use super::dot11::{MacFrame, Transmitted};
+use super::radiotap::RadioReception;
 
 /// See the module documentation.
 pub(super) struct FieldAir {
@@ -29,14 +28,15 @@ pub(super) struct KnownFrame {
 }
 
 impl KnownFrame {
-    /// What the radio at a place has of the frame, or of the subframe of that number; `None` if that did not follow it to its end.
-    pub fn received(&self, place: usize, index: usize) -> Option<Received> {
+    /// What the radio at a place has of the frame, or of the subframe of that number; `None` if that did not follow it to its
+    /// end.
+    pub fn received(&self, place: usize, index: usize) -> Option<RadioReception> {
         let puncturing = self.noted.puncturing;
         if self.noted.from == place {
-            return Some(Received { whole: true, signal_dbm: None, puncturing });
+            return Some(RadioReception { whole: true, signal_dbm: None, puncturing });
         }
         let heard = self.noted.heard.iter().find(|heard| heard.node == place)?;
-        Some(Received {
+        Some(RadioReception {
             whole: heard.decoded[index],
             signal_dbm: Some(heard.power_dbm.round() as i8),
             puncturing,
@@ -69,7 +69,7 @@ impl FieldAir {
             let exchange = (place(node), began);
             for (noted, known) in &mut self.pending {
                 if (noted.sender, noted.began) == exchange {
-                    *known = bss.noted_frame(noted, sent.as_ref()).as_ref().map(&mut frames);
+                    *known = noted.frame(bss, sent.as_ref()).as_ref().map(&mut frames);
                 }
             }
         }

@@ -40,7 +40,7 @@ pub(super) struct Subframe {
 
 /// What a radio has of a frame.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Received {
+pub(super) struct RadioReception {
     /// Whether the frame can be decoded.
     pub whole: bool,
     /// Its power in dBm, if it is another radio's, and frames have powers.
@@ -74,7 +74,7 @@ impl Radiotap {
         &self,
         at: Time,
         mode: &Mode,
-        Received { whole, signal_dbm, puncturing }: Received,
+        RadioReception { whole, signal_dbm, puncturing }: RadioReception,
         part: Option<Subframe>,
         bytes: &mut Vec<u8>,
     ) {

@@ -80,7 +80,8 @@ impl Air {
     }
 }
 
-/// The nodes of the BSSs of a plan: by BSS, the access point and its stations, each with its address and the name of its capture.
+/// The nodes of the BSSs of a plan: by BSS, the access point and its stations, each with its address and the name of its
+/// capture.
 fn nodes(plan: &Value) -> Vec<Vec<(Address, String)>> {
     let mut first = 1;
     let neighbours = plan["neighbours"].as_array().unwrap();

@@ -111,7 +111,7 @@ impl<'a> FrameSequence<'a> {
 
 impl Bss {
     /// The frames of the exchange that has just begun, in order of their ends, as far as they are transmitted. None in a field,
-    /// where each node decodes other ones: see [`Bss::noted_frame`].
+    /// where each node decodes other ones: see [`FieldJournalEntry::frame`].
     pub fn frames(&self, mut each: impl FnMut(&AirFrame)) {
         if self.exchanges.field.is_some() {
             return;
@@ -160,32 +160,6 @@ impl Bss {
         frames.extend(self.beacon_frame());
         frames.sort_by_key(|frame| frame.ends);
         frames.iter().for_each(each);
-    }
-
-    /// The frame that a field's journal has noted, of what a sender has transmitted that has just come to know the outcome, or
-    /// without that of a beacon that has just ended. [`AirFrame::decoded`] says whether the addressee has decoded what was sent.
-    pub fn noted_frame<'a>(
-        &'a self,
-        noted: &FieldJournalEntry,
-        part_of: Option<&'a SentPpdu<'a>>,
-    ) -> Option<AirFrame<'a>> {
-        let Some(part_of) = part_of else { return self.beacon_frame() };
-        let FrameSequence { control, response_kind, kind, mode, preamble, .. } = self.sent(part_of);
-        let of_control = |kind, frame: &ControlFrame| (kind, frame.mode, frame.preamble);
-        let (kind, mode, preamble) = match noted.kind {
-            FrameKind::Rts => of_control(FrameKind::Rts, &control.rts),
-            FrameKind::Cts => of_control(FrameKind::Cts, &control.cts),
-            FrameKind::Ack => of_control(response_kind, &control.ack),
-            _ => (kind, mode, preamble),
-        };
-        let is_response = matches!(noted.kind, FrameKind::Cts | FrameKind::Ack);
-        let &SentPpdu { from, to, outcome, .. } = part_of;
-        let (from, to) = if is_response { (to, from) } else { (from, to) };
-        let is_received = matches!(outcome, TransmissionOutcome::Acknowledged | TransmissionOutcome::AckLost);
-        let decoded = if is_received { Decoded::ByAll } else { Decoded::ByNobody };
-        let &FieldJournalEntry { begins, ends, duration, .. } = noted;
-        let (psdu_begins, part_of) = (begins + preamble, Some(part_of));
-        Some(AirFrame { kind, from, to, begins, psdu_begins, ends, mode, duration, decoded, part_of })
     }
 
     /// The beacon on the air.
@@ -256,5 +230,29 @@ impl Bss {
             reservation: self.exchanges.mac.waits[index].reservation,
             sifs: self.exchanges.phy.sifs,
         }
+    }
+}
+
+impl FieldJournalEntry {
+    /// The frame, of what a sender of `bss` has transmitted that has just come to know the outcome, or without that a beacon
+    /// that has just ended. [`AirFrame::decoded`] says whether the addressee has decoded what was sent.
+    pub fn frame<'a>(&self, bss: &'a Bss, part_of: Option<&'a SentPpdu<'a>>) -> Option<AirFrame<'a>> {
+        let Some(part_of) = part_of else { return bss.beacon_frame() };
+        let FrameSequence { control, response_kind, kind, mode, preamble, .. } = bss.sent(part_of);
+        let of_control = |kind, frame: &ControlFrame| (kind, frame.mode, frame.preamble);
+        let (kind, mode, preamble) = match self.kind {
+            FrameKind::Rts => of_control(FrameKind::Rts, &control.rts),
+            FrameKind::Cts => of_control(FrameKind::Cts, &control.cts),
+            FrameKind::Ack => of_control(response_kind, &control.ack),
+            _ => (kind, mode, preamble),
+        };
+        let is_response = matches!(self.kind, FrameKind::Cts | FrameKind::Ack);
+        let &SentPpdu { from, to, outcome, .. } = part_of;
+        let (from, to) = if is_response { (to, from) } else { (from, to) };
+        let is_received = matches!(outcome, TransmissionOutcome::Acknowledged | TransmissionOutcome::AckLost);
+        let decoded = if is_received { Decoded::ByAll } else { Decoded::ByNobody };
+        let &FieldJournalEntry { begins, ends, duration, .. } = self;
+        let (psdu_begins, part_of) = (begins + preamble, Some(part_of));
+        Some(AirFrame { kind, from, to, begins, psdu_begins, ends, mode, duration, decoded, part_of })
     }
 }

@@ -34,15 +34,7 @@ impl Bss {
     /// is in, if it is in one, the frames of all its BSSs in the journal `field`; `None` for no journal.
     pub fn keep_live_journals(&mut self, ap: Option<&Journal>, field: Option<&FieldJournal>) {
         self.exchanges.nodes.keep_ap_journal(ap);
-        self.keep_field_journal(field);
-    }
-
-    /// Makes the field that the BSS is in write the frames of all its BSSs in `journal` from now on, or in none; nothing if it is
-    /// in no field.
-    pub fn keep_field_journal(&mut self, journal: Option<&FieldJournal>) {
-        if let Some(share) = self.exchanges.field.as_deref_mut() {
-            share.keep_journal(journal);
-        }
+        FieldJournal::keep(field, self);
     }
 
     /// When the packet of an attempt's sender came into service; of a link queue, when it did, or when the outcome of its last
@@ -57,5 +49,15 @@ impl FieldUsage {
     pub fn of_only(bss: &Bss, now: Time) -> Option<FieldUsage> {
         let share = bss.exchanges.field.as_deref().filter(|share| share.is_alone());
         share.map(FieldShare::field).map(|field| field.usage(0, now))
+    }
+}
+
+impl FieldJournal {
+    /// Makes the field that a BSS is in write the frames of all its BSSs in `journal` from now on, or in none. Does nothing
+    /// if it is in no field.
+    pub fn keep(journal: Option<&FieldJournal>, bss: &mut Bss) {
+        if let Some(share) = bss.exchanges.field.as_deref_mut() {
+            share.keep_journal(journal);
+        }
     }
 }

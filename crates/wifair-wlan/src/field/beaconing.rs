@@ -5,6 +5,7 @@ use wifair_core::Time;
 use super::beacons::{BeaconsInField, SentBeacon};
 use super::frame::{ExchangeStep, FieldFrame};
 use super::journal::{FieldReception, HeardFrame};
+use super::noting::note;
 use super::{Field, FieldEvent};
 use crate::records::BeaconUsage;
 
@@ -62,7 +63,7 @@ impl Field {
                 is_unanswered: false,
                 has_same_start: frame.disturbed.same_start,
             };
-            self.note(frame, Some(reception), heard);
+            note(self, frame, Some(reception), heard);
         }
         events.push(FieldEvent::Beacon(SentBeacon { ap, begins, ends, missed }));
     }

@@ -5,6 +5,7 @@ use wifair_core::Time;
 use super::frame::{ExchangeStep, FieldExchange, FieldFrame};
 use super::journal::FieldReception;
 use super::node::FieldNode;
+use super::noting::note;
 use super::occupancy::Occupied;
 use super::subchannels::width_mhz_of;
 use super::{Field, FieldEvent};
@@ -42,7 +43,7 @@ impl Field {
             if self.journal.is_some() {
                 let has_same_start = frame.disturbed.same_start;
                 let reception = FieldReception { is_decoded, is_unanswered, has_same_start };
-                self.note(&frame, Some(reception), heard);
+                note(self, &frame, Some(reception), heard);
             }
             if !is_answered {
                 self.end_exchange(frame.sender(), frame.began, now, events);

@@ -71,7 +71,7 @@ impl FieldJournal {
         FieldJournal::default()
     }
 
-    /// An empty journal with what the nodes at these places hear of each frame.
+    /// An empty journal, for which the nodes at these places are listened to.
     pub fn at(listeners: &[usize]) -> FieldJournal {
         FieldJournal { listeners: listeners.into(), ..FieldJournal::default() }
     }
@@ -90,11 +90,9 @@ impl FieldJournal {
         self.entries.lock().expect("nobody panics while this is held")
     }
 
-    /// Adds the start of a frame with this puncturing, or its end with what has become of it and who has `heard`
-    /// it.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn note(
+    /// Adds the start of a frame with this Punctured Channel Information, or its end with what has become of it and who has
+    /// `heard` it.
+    pub(super) fn add(
         &self,
         frame: &FieldFrame,
         puncturing: u8,

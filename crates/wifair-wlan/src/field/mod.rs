@@ -17,6 +17,7 @@ pub(crate) mod medium;
 mod meter;
 mod node;
 mod nodes;
+mod noting;
 mod occupancy;
 mod past;
 mod power;
@@ -190,14 +191,6 @@ impl Field {
         self.journal = journal.cloned();
         let listeners = journal.map_or(&[][..], FieldJournal::listeners);
         self.receivers.listen_to(listeners, &self.frames, &self.rules);
-    }
-
-    /// Writes the start of a frame in the journal, if there is one, or its end with what has become of it.
-    fn note(&self, frame: &FieldFrame, reception: Option<FieldReception>, heard: Vec<HeardFrame>) {
-        let Some(journal) = &self.journal else { return };
-        let of_bss =
-            |channels: &Vec<OperatingChannel>| channels[self.bss_of[frame.from]].puncturing(frame.mask);
-        journal.note(frame, self.channels.as_ref().map_or(0, of_bss), reception, heard);
     }
 
     /// When [`Field::advance`] is due; [`Time::MAX`] if nothing is under way.

@@ -5,6 +5,7 @@ use wifair_core::Time;
 use super::access::Backoff;
 use super::frame::{ExchangeStep, FieldExchange, FieldFrame, Outgoing};
 use super::node::FieldNode;
+use super::noting::note;
 use super::power::PowerRatio;
 use super::subchannels::{LinkWidth, width_mhz_of};
 use super::{Field, FieldEvent};
@@ -53,7 +54,7 @@ impl Field {
             self.count_frame(frame.from, true, now);
             self.expect_response(&frame);
             if self.journal.is_some() {
-                self.note(&frame, None, vec![]);
+                note(self, &frame, None, vec![]);
             }
         }
         self.receivers.start(&started, &self.frames, &mut self.nodes, &self.rules, now);

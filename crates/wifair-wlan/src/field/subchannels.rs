@@ -78,7 +78,8 @@ impl OperatingChannel {
         self.parts[usize::from(width)]
     }
 
-    /// The Punctured Channel Information of what occupies these subchannels: its place in Table 36-30, 0 if nothing is left out.
+    /// The Punctured Channel Information of what occupies these subchannels: its place in Table 36-30, 0 if nothing is left
+    /// out.
     pub(super) fn puncturing(&self, subchannels: u64) -> u8 {
         let width = self.parts.iter().position(|part| subchannels & !part == 0).unwrap_or_default();
         let left_out = self.parts[width] & !subchannels;
