@@ -47,6 +47,10 @@ pub struct Plan {
     /// Number of its primary channel of 20 MHz. Without the key, the lowest in the channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bss_primary: Option<u16>,
+    /// Numbers of channels of 20 MHz in the channel of the BSS that it never uses (802.11be, 35.15.2): what PPDUs of 802.11be
+    /// of its width may leave out, without the primary channel.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bss_punctured: Vec<u16>,
     /// Other BSSs; only with the table `bss.field`, whose powers hold for the nodes of all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<Neighbour>,
@@ -77,6 +81,10 @@ pub struct Neighbour {
     /// Number of its primary channel of 20 MHz. Without the key, the lowest in the channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub primary: Option<u16>,
+    /// Numbers of channels of 20 MHz in its channel that it never uses (802.11be, 35.15.2): what PPDUs of 802.11be of its width
+    /// may leave out, without the primary channel.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub punctured: Vec<u16>,
     /// The access point.
     #[serde(default)]
     pub ap: ApSpec,
@@ -387,7 +395,13 @@ impl Plan {
             let allowed = "no such key without neighbours: there is one BSS";
             return Err(SpecError::new("bss_label", "this key", allowed));
         }
-        for (key, value) in [("bss_channel", self.bss_channel), ("bss_primary", self.bss_primary)] {
+        let punctured = self.bss_punctured.first().copied();
+        let of_several = [
+            ("bss_channel", self.bss_channel),
+            ("bss_primary", self.bss_primary),
+            ("bss_punctured", punctured),
+        ];
+        for (key, value) in of_several {
             if let (true, Some(value)) = (self.neighbours.is_empty(), value) {
                 let allowed = "no such key without neighbours: there is one BSS";
                 return Err(SpecError::new(key, value, allowed));
@@ -432,17 +446,20 @@ impl Plan {
     /// The BSSs as the engine takes them.
     pub(crate) fn obss_spec(&self) -> ObssSpec {
         let of =
-            |Neighbour { label, channel, width_mhz, primary, ap, stations, .. }: &Neighbour| NeighbourSpec {
-                label: label.clone(),
-                channel: *channel,
-                width_mhz: *width_mhz,
-                primary: *primary,
-                ap: ap.clone(),
-                stations: stations.clone(),
+            |Neighbour { label, channel, width_mhz, primary, punctured, ap, stations, .. }: &Neighbour| {
+                NeighbourSpec {
+                    label: label.clone(),
+                    channel: *channel,
+                    width_mhz: *width_mhz,
+                    primary: *primary,
+                    punctured: punctured.clone(),
+                    ap: ap.clone(),
+                    stations: stations.clone(),
+                }
             };
         let neighbours = self.neighbours.iter().map(of).collect();
         let (bss, channel, primary) = (self.bss.clone(), self.bss_channel, self.bss_primary);
-        ObssSpec { bss, channel, primary, neighbours }
+        ObssSpec { bss, channel, primary, punctured: self.bss_punctured.clone(), neighbours }
     }
 
     /// What its BSSs have on the air, idle at time zero.
@@ -467,8 +484,9 @@ impl Plan {
         build: impl FnOnce(&ObssSpec, u64) -> Result<Air, SpecError>,
     ) -> Result<Air, SpecError> {
         build(&self.obss_spec(), seed).map_err(|error| {
-            let is_of_plan =
-                ["neighbours", "bss_channel", "bss_primary"].iter().any(|head| error.key.starts_with(head));
+            let is_of_plan = ["neighbours", "bss_channel", "bss_primary", "bss_punctured"]
+                .iter()
+                .any(|head| error.key.starts_with(head));
             let key = if is_of_plan { error.key } else { format!("bss.{}", error.key) };
             SpecError { key, ..error }
         })

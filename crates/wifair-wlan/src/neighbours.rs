@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use wifair_core::SpecError;
 
 use crate::field::OperatingChannel;
-use crate::phy::{Band, Block, PhySpec, channel_numbers};
+use crate::phy::{Band, Block, Format, PhySpec, channel_numbers};
 use crate::spec::{AP_LABEL, ApSpec, BssSpec, StationSpec};
 
 /// A BSS, which has a table `field`, and its neighbours.
@@ -17,6 +17,8 @@ pub struct ObssSpec {
     pub channel: Option<u16>,
     /// Number of its primary channel; without it the lowest of 20 MHz in the channel.
     pub primary: Option<u16>,
+    /// Numbers of channels of 20 MHz in its channel that it never uses.
+    pub punctured: Vec<u16>,
     /// The others.
     pub neighbours: Vec<NeighbourSpec>,
 }
@@ -32,6 +34,8 @@ pub struct NeighbourSpec {
     pub width_mhz: Option<u16>,
     /// Number of its primary channel; without it the lowest of 20 MHz in the channel.
     pub primary: Option<u16>,
+    /// Numbers of channels of 20 MHz in its channel that it never uses.
+    pub punctured: Vec<u16>,
     /// The access point.
     pub ap: ApSpec,
     /// The stations.
@@ -90,6 +94,12 @@ impl ObssSpec {
         of.map_or((self.channel, self.primary), |of| (of.channel, of.primary))
     }
 
+    /// The numbers of the channels of 20 MHz that a BSS never uses.
+    fn punctured_of(&self, bss: usize) -> &[u16] {
+        let of = bss.checked_sub(1).map(|neighbour| &self.neighbours[neighbour]);
+        of.map_or(&self.punctured, |of| &of.punctured)
+    }
+
     /// The key of a BSS that says its channel, or with another name what else is said of that.
     fn key(bss: usize, name: &str) -> String {
         match bss.checked_sub(1) {
@@ -135,11 +145,68 @@ impl ObssSpec {
         let differ =
             |(a, of_a): &(Block, u16), (b, of_b): &(Block, u16)| a.overlaps(b) && (a, of_a) != (b, of_b);
         let any_differ = blocks.iter().any(|a| blocks.iter().any(|b| differ(a, b)));
-        let channel = |(block, primary): &(Block, u16)| {
+        let any_punctured = (0..count).any(|bss| !self.punctured_of(bss).is_empty());
+        let channel = |(bss, (block, primary)): (usize, &(Block, u16))| {
             let places = block.subchannels().map(|subchannel| block.place(subchannel));
-            OperatingChannel::new(places, block.place(*primary))
+            self.used(bss, block, OperatingChannel::new(places, block.place(*primary)))
         };
-        Ok((blocks.iter().map(channel).collect(), has_subchannels || any_differ))
+        let channels = blocks.iter().enumerate().map(channel).collect::<Result<_, _>>()?;
+        Ok((channels, has_subchannels || any_differ || any_punctured))
+    }
+
+    /// What a BSS uses of its channel.
+    ///
+    /// # Errors
+    /// Its key `punctured` has another channel of 20 MHz, or they are not what PPDUs of all its links may leave out.
+    fn used(
+        &self,
+        bss: usize,
+        block: &Block,
+        channel: OperatingChannel,
+    ) -> Result<OperatingChannel, SpecError> {
+        let (key, numbers) = (ObssSpec::key(bss, "punctured"), self.punctured_of(bss));
+        if numbers.is_empty() {
+            return Ok(channel);
+        }
+        let spec = self.spec(bss);
+        let is_eht = |phy: &PhySpec| phy.format() == Format::Eht;
+        let older = spec.stations.iter().find(|station| !station.phy.as_ref().is_none_or(is_eht));
+        let allowed = match older {
+            _ if !is_eht(&spec.phy) => Some(format!(
+                "no such key with {}: only PPDUs of 802.11be leave out channels",
+                spec.phy.name()
+            )),
+            Some(station) => Some(format!(
+                "no such key with {:?}, which is not of 802.11be: its PPDUs leave out no channel",
+                station.label
+            )),
+            None if block.width_mhz < 80 => Some(format!(
+                "no such key with {} MHz: PPDUs of 80 MHz and more leave out channels",
+                block.width_mhz
+            )),
+            None => None,
+        };
+        if let Some(allowed) = allowed {
+            return Err(SpecError::new(key, list(numbers.iter()), allowed));
+        }
+        let all: Vec<u16> = block.subchannels().collect();
+        let mask = |numbers: &mut dyn Iterator<Item = &u16>| {
+            numbers.fold(0, |mask, &number| mask | 1_u64 << block.place(number))
+        };
+        let is_known = numbers.iter().all(|number| all.contains(number));
+        let punctured = if is_known { mask(&mut numbers.iter()) } else { 0 };
+        if !channel.holes().any(|hole| hole == punctured) {
+            let named = |hole: u64| list(all.iter().filter(|&&number| hole >> block.place(number) & 1 == 1));
+            let holes: Vec<String> = channel.holes().map(named).collect();
+            let allowed = format!(
+                "what PPDUs of {} MHz leave out of channel {} without the primary channel: {}",
+                block.width_mhz,
+                block.number,
+                holes.join("; ")
+            );
+            return Err(SpecError::new(key, list(numbers.iter()), allowed));
+        }
+        Ok(channel.without(punctured))
     }
 
     /// Checks that the field does not ask for subchannels where each channel has one.
@@ -167,7 +234,8 @@ impl ObssSpec {
     /// Checks that a BSS without a channel has no keys of one.
     fn refuse_without_channel(&self, bss: usize) -> Result<(), SpecError> {
         let width_mhz = bss.checked_sub(1).and_then(|index| self.neighbours[index].width_mhz);
-        let given = [("width_mhz", width_mhz), ("primary", self.numbers_of(bss).1)];
+        let punctured = self.punctured_of(bss).first().copied();
+        let given = [("width_mhz", width_mhz), ("primary", self.numbers_of(bss).1), ("punctured", punctured)];
         match given.into_iter().find_map(|(key, value)| Some((key, value?))) {
             Some((key, value)) => {
                 let allowed =

@@ -84,6 +84,7 @@ fn part_plan(plan: &Plan, part_of: &[usize], part: usize) -> PartPlan {
         bss_label: plan.bss_label.clone(),
         bss_channel: plan.bss_channel,
         bss_primary: plan.bss_primary,
+        bss_punctured: plan.bss_punctured.clone(),
         neighbours: neighbours.map(|(_, neighbour)| neighbour.clone()).collect(),
         wire: plan.wire.clone(),
         flows: vec![],

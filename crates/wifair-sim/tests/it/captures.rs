@@ -217,6 +217,7 @@ proptest! {
         beacons in any::<bool>(),
         width in prop::sample::select(vec!["static", "dynamic", "punctured"]),
         overlap in prop::option::of(0_usize..3),
+        never in prop::option::of(prop::sample::select(vec![36, 48])),
         case in any::<u64>(),
     ) {
         let named = [0, 1, 2].map(|i| (['a', 'b', 'c'][i], bsss[i].clone()));
@@ -238,6 +239,9 @@ proptest! {
             plan["bss_primary"] = json!([36, 40, 48][overlap]);
             plan["neighbours"][0]["channel"] = json!(42);
             plan["neighbours"][0]["primary"] = json!(44);
+            if let (Some(never), "802.11be") = (never, phy) {
+                plan["neighbours"][0]["punctured"] = json!([never]);
+            }
             plan["neighbours"][1]["channel"] = json!([38, 46, 46][overlap]);
             plan["neighbours"][1]["width_mhz"] = json!(40);
         }

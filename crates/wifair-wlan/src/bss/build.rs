@@ -37,7 +37,13 @@ impl Bss {
         field::refuse_reuse(&spec.ap)?;
         field::refuse_idle_shadowing(spec)?;
         if let Some(field) = &spec.field {
-            let alone = ObssSpec { bss: spec.clone(), channel: None, primary: None, neighbours: vec![] };
+            let alone = ObssSpec {
+                bss: spec.clone(),
+                channel: None,
+                primary: None,
+                punctured: vec![],
+                neighbours: vec![],
+            };
             alone.refuse_idle_subchannels()?;
             let medium = field::build(&alone, field, std::slice::from_ref(&bss), functions, seed)?;
             bss.share().lend(medium);

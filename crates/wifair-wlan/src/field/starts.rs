@@ -7,7 +7,7 @@ use super::frame::{ExchangeStep, FieldExchange, FieldFrame, Outgoing};
 use super::node::FieldNode;
 use super::noting::note;
 use super::power::PowerRatio;
-use super::subchannels::{LinkWidth, width_mhz_of};
+use super::subchannels::{LinkWidth, OperatingChannel, width_mhz_of};
 use super::{Field, FieldEvent};
 use crate::node::EdcafId;
 
@@ -142,7 +142,8 @@ impl Field {
             return false;
         };
         *subchannels = found;
-        let is_punctured = !found.count_ones().is_power_of_two();
+        let is_part = |channels: &Vec<OperatingChannel>| channels[bss].is_part(found);
+        let is_punctured = !self.channels.as_ref().is_some_and(is_part);
         self.meters[bss].usage.punctured += u64::from(is_punctured);
         true
     }

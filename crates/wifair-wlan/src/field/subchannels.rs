@@ -48,7 +48,9 @@ pub(super) fn width_mhz_of(subchannels: u64) -> u16 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OperatingChannel {
     /// By number of the width: the primary channel of this width; all of the channel from its own width on.
-    parts: [u64; WIDTHS],
+    wholes: [u64; WIDTHS],
+    /// Subchannels that are never used.
+    punctured: u64,
 }
 
 impl OperatingChannel {
@@ -60,44 +62,65 @@ impl OperatingChannel {
             let of_part = |index: &usize| index >> width == at >> width;
             (0..places.len()).filter(of_part).map(|index| 1 << places[index]).sum()
         };
-        OperatingChannel { parts: std::array::from_fn(part) }
+        OperatingChannel { wholes: std::array::from_fn(part), punctured: 0 }
     }
 
-    /// All of it.
+    /// The same of a BSS that never uses these subchannels.
+    pub(crate) fn without(self, punctured: u64) -> OperatingChannel {
+        OperatingChannel { punctured, ..self }
+    }
+
+    /// All of it that is used.
     pub(crate) fn all(&self) -> u64 {
-        self.parts[WIDTHS - 1]
+        self.part(WIDTHS - 1)
     }
 
     /// Its primary channel.
     fn primary(&self) -> u64 {
-        self.parts[0]
+        self.wholes[0]
     }
 
-    /// Its primary channel of a width, by the number of that.
+    /// Its primary channel of a width, by the number of that, as far as it is used.
     pub(super) fn of_width(&self, width: u8) -> u64 {
-        self.parts[usize::from(width)]
+        self.part(usize::from(width))
+    }
+
+    fn part(&self, width: usize) -> u64 {
+        self.wholes[width] & !self.punctured
+    }
+
+    /// Whether these subchannels are its primary channel of some width.
+    pub(super) fn is_part(&self, subchannels: u64) -> bool {
+        (0..WIDTHS).any(|width| self.part(width) == subchannels)
+    }
+
+    /// What may be left out of all of it: sets of subchannels, as in Table 36-30.
+    pub(crate) fn holes(&self) -> impl Iterator<Item = u64> {
+        let all = self.all();
+        self.patterns((all.count_ones()).ilog2() as u8).map(move |pattern| all & !pattern)
     }
 
     /// The Punctured Channel Information of what occupies these subchannels: its place in Table 36-30, 0 if nothing is left
     /// out.
     pub(super) fn puncturing(&self, subchannels: u64) -> u8 {
-        let width = self.parts.iter().position(|part| subchannels & !part == 0).unwrap_or_default();
-        let left_out = self.parts[width] & !subchannels;
-        let hole = left_out >> self.parts[width].trailing_zeros();
+        let width = self.wholes.iter().position(|whole| subchannels & !whole == 0).unwrap_or_default();
+        let left_out = self.wholes[width] & !subchannels;
+        let hole = left_out >> self.wholes[width].trailing_zeros();
         HOLES[width].iter().position(|&known| known == hole).map_or(0, |place| place as u8 + 1)
     }
 
     /// The channel of a node of a width.
     fn up_to(&self, width: u8) -> OperatingChannel {
-        OperatingChannel { parts: std::array::from_fn(|of| self.parts[of.min(usize::from(width))]) }
+        let whole = |of: usize| self.wholes[of.min(usize::from(width))];
+        OperatingChannel { wholes: std::array::from_fn(whole), ..*self }
     }
 
     /// What punctured PPDUs of a width may occupy, by the number of that.
     fn patterns(&self, width: u8) -> impl Iterator<Item = u64> {
-        let (part, primary) = (self.of_width(width), self.primary());
-        let holes = if part.count_ones() == 1 << width { HOLES[usize::from(width)] } else { &[] };
-        let left = holes.iter().map(move |holes| part & !(holes << part.trailing_zeros()));
-        left.filter(move |pattern| pattern & primary != 0)
+        let (whole, primary, punctured) = (self.wholes[usize::from(width)], self.primary(), self.punctured);
+        let holes = if whole.count_ones() == 1 << width { HOLES[usize::from(width)] } else { &[] };
+        let left = holes.iter().map(move |holes| whole & !(holes << whole.trailing_zeros()));
+        left.filter(move |pattern| pattern & primary != 0 && pattern & punctured == 0)
     }
 
     /// The most that a punctured PPDU of at most a width may occupy of these subchannels; of equals the first.
@@ -109,13 +132,13 @@ impl OperatingChannel {
     /// Whether a node with this channel decodes data frames that occupy these subchannels.
     fn fits(&self, subchannels: u64) -> bool {
         let is_pattern = |width| self.patterns(width).any(|pattern| pattern == subchannels);
-        self.parts.contains(&subchannels) || (0..WIDTHS as u8).any(is_pattern)
+        self.is_part(subchannels) || (0..WIDTHS as u8).any(is_pattern)
     }
 
-    /// By number of a width, as far as there are any: the secondary channel of this width.
-    fn secondaries(&self) -> impl Iterator<Item = u64> {
-        let parts = self.parts;
-        (1..WIDTHS).map(move |width| parts[width] & !parts[width - 1]).take_while(|part| *part != 0)
+    /// By number of a width, as far as there are any: the secondary channel of this width, as far as it is used.
+    fn secondaries(self) -> impl Iterator<Item = u64> {
+        let widths = (1..WIDTHS).take_while(move |&width| self.wholes[width] != self.wholes[width - 1]);
+        widths.map(move |width| self.part(width) & !self.part(width - 1))
     }
 }
 
@@ -383,7 +406,7 @@ impl SubchannelReceiver {
     /// not. What had been idle counts when it locked to the RTS.
     pub(super) fn answer(&self, rts: u64, rules: &SecondaryRules) -> Option<u64> {
         let [whole, each] = self.idle_at_lock;
-        let is_punctured = !self.channel.parts.contains(&rts);
+        let is_punctured = !self.channel.is_part(rts);
         match is_punctured && rts & !each == 0 {
             true => Some(rts),
             false => rules.allow(self.widest(rts, |part| part.mask & !whole == 0), rts),

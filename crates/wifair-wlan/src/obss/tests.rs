@@ -74,6 +74,7 @@ fn neighbours() -> impl Strategy<Value = (ObssSpec, Vec<Vec<PacketAt>>)> {
             channel: None,
             width_mhz: None,
             primary: None,
+            punctured: vec![],
             ap: bss.ap.clone(),
             stations,
         };
@@ -84,7 +85,7 @@ fn neighbours() -> impl Strategy<Value = (ObssSpec, Vec<Vec<PacketAt>>)> {
         bss.field =
             Some(FieldSpec { eifs_after: EifsAfter::Energy, gains: gains.collect(), ..FieldSpec::default() });
         (
-            Just(ObssSpec { bss, channel: None, primary: None, neighbours }),
+            Just(ObssSpec { bss, channel: None, primary: None, punctured: vec![], neighbours }),
             sizes.into_iter().map(arrivals).collect::<Vec<_>>(),
         )
     })
@@ -355,11 +356,12 @@ fn conflict_graph(bsss: usize, conflicts: &[(usize, usize)]) -> ObssSpec {
         channel: None,
         width_mhz: None,
         primary: None,
+        punctured: vec![],
         ap: first.ap.clone(),
         stations: one(bss),
     };
     let neighbours = (1..bsss).map(neighbour).collect();
-    ObssSpec { bss: first, channel: None, primary: None, neighbours }
+    ObssSpec { bss: first, channel: None, primary: None, punctured: vec![], neighbours }
 }
 
 /// Shares of the time that the exchanges of each BSS take, until there have been so many; and the duration of one, in units of

@@ -109,6 +109,7 @@ fn spec_of(scenario: &FieldScenario, queue_sizes: &[QueueSizes]) -> ObssSpec {
         None => keys.channels.get(ap(bss)).copied(),
     };
     let primary = |bss: usize| keys.split.as_ref().and_then(|split| split.bsss[bss].2);
+    let never = |bss: usize| keys.split.as_ref().map(|split| split.never[bss].clone()).unwrap_or_default();
     let width_mhz = |bss: usize| keys.split.as_ref().map(|split| split.bsss[bss].1 as u16);
     let first = bsss.next().expect("there is a BSS");
     let neighbour = |(index, BssSpec { ap, stations, .. }): (usize, BssSpec)| NeighbourSpec {
@@ -116,6 +117,7 @@ fn spec_of(scenario: &FieldScenario, queue_sizes: &[QueueSizes]) -> ObssSpec {
         channel: channel(index + 1),
         width_mhz: width_mhz(index + 1).filter(|_| channel(0).is_some()),
         primary: primary(index + 1),
+        punctured: never(index + 1),
         ap,
         stations,
     };
@@ -137,7 +139,7 @@ fn spec_of(scenario: &FieldScenario, queue_sizes: &[QueueSizes]) -> ObssSpec {
         },
         ..first
     };
-    ObssSpec { bss, channel: channel(0), primary: primary(0), neighbours }
+    ObssSpec { bss, channel: channel(0), primary: primary(0), punctured: never(0), neighbours }
 }
 
 fn table(scenario: &FieldScenario) -> FieldSpec {

@@ -83,6 +83,8 @@ struct Receiver {
     has_ignored: bool,
     /// The channels of 20 MHz that it receives, its primary channel first.
     channel: Vec<u16>,
+    /// The width of its channel, with what its BSS never uses.
+    width_mhz: u32,
     /// Its secondary channels, the narrowest first: their channels of 20 MHz, and for how many steps each has been idle.
     secondaries: Vec<(Vec<u16>, u32)>,
     /// Its other channels of 20 MHz, and for how many steps each has been idle by itself.
@@ -215,6 +217,13 @@ impl Field {
         let mut keys = Keys { seed: scenario.base.seed, homes: scenario.homes(), ..scenario.keys.clone() };
         if let (Some(split), Some(Flaw::PrimaryIsLowest)) = (&mut keys.split, flaw) {
             split.bsss.iter_mut().for_each(|(_, _, primary)| *primary = None);
+            for bss in 0..split.never.len() {
+                let lowest = split.whole_channel(bss)[0];
+                split.never[bss].retain(|&subchannel| subchannel != lowest);
+            }
+        }
+        if let (Some(split), Some(Flaw::NeverIsUsed)) = (&mut keys.split, flaw) {
+            split.never.iter_mut().for_each(Vec::clear);
         }
         let keys = &keys;
         let cell = |(bss, of): (usize, _)| Cell::named(of, |node| label(bss, node));
@@ -941,8 +950,8 @@ fn receiver(scenario: &FieldScenario, keys: &Keys, node: NodeId) -> Receiver {
     let others = split.primary(bss, width_mhz).into_iter().filter(|subchannel| !primary.contains(subchannel));
     let channel: Vec<u16> = primary.iter().copied().chain(others).collect();
     let alone = channel.iter().skip(1).map(|&subchannel| (subchannel, u32::MAX / 2)).collect();
-    let secondaries = widths_mhz.map(|width| (split.secondary(bss, width), u32::MAX / 2));
-    Receiver { channel, secondaries: secondaries.collect(), alone, ..Receiver::default() }
+    let secondaries = widths_mhz.map(|width| (split.secondary(bss, width, scenario.flaw), u32::MAX / 2));
+    Receiver { channel, width_mhz, secondaries: secondaries.collect(), alone, ..Receiver::default() }
 }
 
 /// The mode that a frame is sent in, if it has one: a data frame from 802.11n on.

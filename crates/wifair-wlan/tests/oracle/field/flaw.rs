@@ -230,6 +230,17 @@ crate::oracle::flaw::flaws! {
     CtsNeedsSecondaries,
     /// A CTS leaves out what its sender finds busy.
     CtsPunctures,
+    // Channels of 20 MHz that a BSS never uses.
+    /// It uses them.
+    NeverIsUsed,
+    /// Its nodes sense what others send there.
+    SensesTheUnused,
+    /// Its nodes decode data frames that occupy them.
+    DecodesTheUnused,
+    /// It leaves them out in addition to any pattern.
+    PatternsAddUp,
+    /// Of a secondary channel its thresholds are those of what is used of it.
+    ThresholdsOfTheUsed,
 }
 
 impl Flaw {

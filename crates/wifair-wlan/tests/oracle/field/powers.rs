@@ -48,6 +48,8 @@ pub struct Keys {
 pub struct Split {
     /// By BSS: number and width of its channel, and the number of its primary channel. Without numbers, all are on one.
     pub bsss: Vec<(Option<u16>, u32, Option<u16>)>,
+    /// By BSS: channels of 20 MHz that it never uses.
+    pub never: Vec<Vec<u16>>,
     /// The table says so, although it need not follow from the channels.
     pub is_said: bool,
     pub is_dynamic: bool,
@@ -57,31 +59,60 @@ pub struct Split {
 }
 
 impl Split {
-    /// The channels of 20 MHz of a BSS, from the lowest on: each is the fourth after the one before it.
+    /// Those channels of 20 MHz that a BSS uses.
+    fn used(&self, bss: usize, all: &[u16]) -> Vec<u16> {
+        all.iter().copied().filter(|subchannel| !self.never[bss].contains(subchannel)).collect()
+    }
+
+    /// The channels of 20 MHz that a BSS uses.
     pub fn channel(&self, bss: usize) -> Vec<u16> {
+        self.used(bss, &self.whole_channel(bss))
+    }
+
+    /// The channels of 20 MHz of a BSS, from the lowest on: each is the fourth after the one before it.
+    pub fn whole_channel(&self, bss: usize) -> Vec<u16> {
         let (number, width_mhz, _) = self.bsss[bss];
         let half = width_mhz as u16 / 10; // of 5 MHz
         let centre = number.unwrap_or(half);
         (0..width_mhz as u16 / 20).map(|i| centre + 2 + 4 * i - half).collect()
     }
 
-    /// The primary channel of a BSS of `width_mhz`, or all of its channel.
+    /// What a BSS uses of its primary channel of `width_mhz`, or of all of its channel.
     pub fn primary(&self, bss: usize, width_mhz: u32) -> Vec<u16> {
-        let all = self.channel(bss);
+        self.used(bss, &self.whole_primary(bss, width_mhz))
+    }
+
+    /// The primary channel of a BSS of `width_mhz`, or all of its channel.
+    pub fn whole_primary(&self, bss: usize, width_mhz: u32) -> Vec<u16> {
+        let all = self.whole_channel(bss);
         let of_20_mhz = self.bsss[bss].2.unwrap_or(all[0]);
         let mut parts = all.chunks(width_mhz as usize / 20);
         parts.find(|part| part.contains(&of_20_mhz)).expect("it is one of them").to_vec()
     }
 
-    /// The other half of the primary channel of twice the width.
-    pub fn secondary(&self, bss: usize, width_mhz: u32) -> Vec<u16> {
-        let own = self.primary(bss, width_mhz);
-        self.primary(bss, 2 * width_mhz).into_iter().filter(|subchannel| !own.contains(subchannel)).collect()
+    /// What a BSS uses of the other half of the primary channel of twice the width.
+    pub fn secondary(&self, bss: usize, width_mhz: u32, flaw: Option<Flaw>) -> Vec<u16> {
+        let own = self.whole_primary(bss, width_mhz);
+        let mut other = self.whole_primary(bss, 2 * width_mhz);
+        other.retain(|subchannel| !own.contains(subchannel));
+        if flaw == Some(Flaw::SensesTheUnused) { other } else { self.used(bss, &other) }
     }
 
     /// What punctured PPDUs of a primary channel may occupy.
     pub fn patterns(&self, bss: usize, width_mhz: u32, flaw: Option<Flaw>) -> Vec<Vec<u16>> {
-        let part = self.primary(bss, width_mhz);
+        let mut all = self.whole_patterns(bss, width_mhz, flaw);
+        let is_used = |pattern: &Vec<u16>| pattern.iter().all(|one| !self.never[bss].contains(one));
+        if flaw == Some(Flaw::PatternsAddUp) {
+            let has_modes = |pattern: &Vec<u16>| ![5, 9, 11, 13, 15].contains(&pattern.len());
+            all = all.iter().map(|pattern| self.used(bss, pattern)).filter(has_modes).collect();
+        }
+        all.retain(is_used);
+        all
+    }
+
+    /// The same of a BSS that uses all of its channel.
+    pub fn whole_patterns(&self, bss: usize, width_mhz: u32, flaw: Option<Flaw>) -> Vec<Vec<u16>> {
+        let part = self.whole_primary(bss, width_mhz);
         let primary = self.primary(bss, 20)[0];
         let of = |mhz: usize| part.chunks(mhz / 20).map(<[u16]>::to_vec).collect::<Vec<_>>();
         let mut left_out = match width_mhz {

@@ -411,8 +411,10 @@ pub fn subchannel_scenarios() -> impl Strategy<Value = FieldScenario> {
         thresholds,
         prop::collection::vec(prop::option::weighted(0.7, -75.0..=-62.0f64), 3),
         narrowing(),
+        prop::collection::vec(prop::option::weighted(0.3, any::<Index>()), 3),
     );
-    parts.prop_filter_map("out of reach", |(field, places, nears, flags, threshold, levels, narrowing)| {
+    parts.prop_filter_map("out of reach", |parts| {
+        let (field, places, nears, flags, threshold, levels, narrowing, never) = parts;
         let (is_dynamic, is_said, reuses, punctures) = flags;
         let mut field = field;
         let homes = field.homes();
@@ -427,18 +429,28 @@ pub fn subchannel_scenarios() -> impl Strategy<Value = FieldScenario> {
         };
         let mut split = Split {
             bsss: (0..bsss).map(|bss| place_of(places[bss], &widest, &widths(bss))).collect(),
+            never: vec![vec![]; bsss],
             is_said,
             is_dynamic: is_dynamic || punctures || narrowing.is_some(),
             is_punctured: false,
             secondary_detection_dbm: threshold,
         };
+        for (bss, cell) in field.bsss().enumerate() {
+            let (width_mhz, is_eht) = (split.bsss[bss].1, cell.stations.iter().all(is_eht));
+            let patterns = split.patterns(bss, width_mhz, None);
+            if let (Some(one), false, true) = (&never[bss], patterns.is_empty(), is_eht) {
+                let used = one.get(&patterns);
+                split.never[bss] = split.channel(bss).into_iter().filter(|one| !used.contains(one)).collect();
+            }
+        }
         let overlap = |a: usize, b: usize| split.channel(a).iter().any(|of| split.channel(b).contains(of));
         let alike = |a: usize, b: usize| {
             split.channel(a) == split.channel(b) && split.primary(a, 20) == split.primary(b, 20)
         };
         let differ = (0..bsss).any(|a| (0..a).any(|b| overlap(a, b) && !alike(a, b)));
         let is_wide = split.bsss.iter().any(|of| of.1 > 20);
-        if !is_wide || !(differ || is_said) {
+        let any_never = split.never.iter().any(|never| !never.is_empty());
+        if !is_wide || !(differ || is_said || any_never) {
             return None;
         }
         let keys = &mut field.keys;
@@ -524,6 +536,12 @@ impl Narrowing {
             bss.tx_queue_limit = bss.tx_queue_limit.max(60);
         }
     }
+}
+
+/// Whether all frames of a station have modes of 802.11be.
+fn is_eht(station: &Station) -> bool {
+    let is_eht = |modes: Modes| [modes.up, modes.down].iter().all(|mode| mode.generation == Generation::Eht);
+    station.modes.is_some_and(is_eht)
 }
 
 /// Number and width, one of these, of the channel of a BSS, and the number of its primary channel.

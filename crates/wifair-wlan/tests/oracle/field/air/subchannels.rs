@@ -26,24 +26,32 @@ impl Field {
     pub(super) fn fits(&self, on_air: &OnAir, node: NodeId) -> bool {
         let Some(split) = &self.keys.split else { return true };
         let (bss, _) = self.homes[node];
-        let own = &self.receivers[node].channel;
+        let own_mhz = self.receivers[node].width_mhz;
         let is_its = |width_mhz: &u32| {
             let patterns = split.patterns(bss, *width_mhz, self.flaw);
             let any = self.has(Flaw::DecodesAllPatterns) && on_air.subchannels.len().count_ones() > 1;
+            let unused = self.has(Flaw::DecodesTheUnused)
+                && split.whole_primary(bss, *width_mhz) == on_air.subchannels;
             split.primary(bss, *width_mhz) == on_air.subchannels
                 || any
+                || unused
                 || patterns.contains(&on_air.subchannels)
         };
-        let mut widths_mhz = WIDTHS_MHZ.into_iter().filter(|&width_mhz| width_mhz <= own.len() as u32 * 20);
+        let mut widths_mhz = WIDTHS_MHZ.into_iter().filter(|&width_mhz| width_mhz <= own_mhz);
         on_air.frame.kind != Kind::Data
             || self.has(Flaw::DecodesAllWidths)
             || widths_mhz.any(|width| is_its(&width))
     }
 
-    /// Whether a secondary channel of a node is busy.
-    fn is_busy_in(&self, node: NodeId, secondary: &[u16]) -> bool {
+    /// Whether the secondary channel of a node is busy that has 20 MHz, so often doubled.
+    fn is_busy_in(&self, node: NodeId, doublings: usize) -> bool {
         let split = self.keys.split.as_ref().expect("it has secondary channels");
-        let doublings = f64::from((secondary.len() as u32).ilog2());
+        let secondary = &self.receivers[node].secondaries[doublings].0;
+        let doublings = match secondary.len() {
+            0 => return false,
+            used if self.has(Flaw::ThresholdsOfTheUsed) => f64::from((used as u32).ilog2()),
+            _ => doublings as f64,
+        };
         let primary = self.receivers[node].channel[0];
         let sum = |on_air: &OnAir| -> Units {
             secondary.iter().map(|&subchannel| self.power_in(on_air, node, subchannel)).sum()
@@ -91,7 +99,7 @@ impl Field {
     pub(super) fn count_idle_secondaries(&mut self, steps: u32) {
         for node in 0..self.receivers.len() {
             for i in 0..self.receivers[node].secondaries.len() {
-                let is_busy = self.is_busy_in(node, &self.receivers[node].secondaries[i].0);
+                let is_busy = self.is_busy_in(node, i);
                 let (_, idle) = &mut self.receivers[node].secondaries[i];
                 *idle = if is_busy { 0 } else { idle.saturating_add(steps) };
             }
@@ -145,6 +153,13 @@ impl Field {
         self.most_punctured(node, peer, among).filter(|most| most.len() > whole.len()).unwrap_or(whole)
     }
 
+    /// Whether these channels of 20 MHz are a primary channel of a node's BSS.
+    fn is_primary(&self, node: NodeId, subchannels: &[u16]) -> bool {
+        let (split, (bss, _)) = (self.keys.split.as_ref().expect("it has some"), self.homes[node]);
+        let mut widths_mhz = WIDTHS_MHZ.into_iter().filter(|&width_mhz| width_mhz <= split.bsss[bss].1);
+        widths_mhz.any(|width_mhz| split.primary(bss, width_mhz) == subchannels)
+    }
+
     /// What a node sends from now on occupies these channels of 20 MHz, or some of them.
     pub(super) fn hold(&mut self, node: NodeId, subchannels: &[u16]) {
         let peers = 0..self.node(node).peers.len();
@@ -187,7 +202,7 @@ impl Field {
                 let punctured = self.most_punctured(node, to, &among);
                 subchannels = punctured.filter(|most| most.len() > subchannels.len()).unwrap_or(subchannels);
             }
-            let is_punctured = subchannels.len().count_ones() > 1;
+            let is_punctured = !self.is_primary(node, &subchannels);
             self.cells[self.homes[node].0].record.punctured += u64::from(is_punctured);
             self.hold(node, &subchannels);
             return true;
@@ -214,12 +229,12 @@ impl Field {
         let Idle { secondaries, alone } = if self.has(Flaw::SecondariesAtEndOfRts) { &now } else { lock };
         let each = self.idle_alone(node, alone);
         let is_idle = |subchannel: &u16| each.contains(subchannel);
-        let is_punctured = of_rts.len().count_ones() > 1 && !self.has(Flaw::CtsNeedsSecondaries);
+        let is_punctured = !self.is_primary(node, &of_rts) && !self.has(Flaw::CtsNeedsSecondaries);
         if is_punctured && of_rts.iter().all(is_idle) {
             return Some(of_rts);
         }
         let (bss, _) = self.homes[node];
-        let own_mhz = 20 * self.receivers[node].channel.len() as u32;
+        let own_mhz = self.receivers[node].width_mhz;
         let whole = split.primary(bss, self.idle_width(secondaries, own_mhz));
         let widths_mhz = WIDTHS_MHZ.into_iter().filter(|&width_mhz| width_mhz <= own_mhz);
         let parts = widths_mhz.clone().map(|width_mhz| split.primary(bss, width_mhz));
