@@ -28,15 +28,18 @@ HEADINGS = (
     "static",
     "dynamic",
     "punctured",
+    "never there",
     "two channels",
     "left out",
 )
 
 
-def ways(width_mhz: int) -> dict[str, dict[str, Any]]:
-    """What `mac.width` may be, and two BSSs that do not meet."""
+def ways(width_mhz: int, other: int) -> dict[str, dict[str, Any]]:
+    """What `mac.width` may be, a BSS that never uses the other's channel, and two BSSs that do not meet."""
+    never = {"bss[wide].punctured": [other]}
     apart = {"bss[wide].channel": ELSEWHERE[width_mhz], "field.subchannels": True}
-    return {**{use: {"mac.width": use} for use in ("static", "dynamic", "punctured")}, "two channels": apart}
+    uses = {use: {"mac.width": use} for use in ("static", "dynamic", "punctured")}
+    return {**uses, "never there": never, "two channels": apart}
 
 
 def scenario(width_mhz: int, channel: int, other: int, load_mbps: float) -> Scenario:
@@ -70,7 +73,7 @@ def row(width_mhz: int, channel: int, other: int, load: str) -> tuple[str, ...]:
     """Goodputs of the two BSSs by use of width, and how many of the exchanges of `wide` have left out a channel."""
     cells = []
     share = 0.0
-    for way, settings in ways(width_mhz).items():
+    for way, settings in ways(width_mhz, other).items():
         bsss = scenario(width_mhz, channel, other, LOADS[load]).override(settings).run(seeds=SEEDS).bsss
         wide, narrow = (bsss.filter(bsss["bss"] == name) for name in ("wide", "narrow"))
         cells.append(", ".join(plus_minus(part["goodput_down_mbps"].to_numpy(), 1) for part in (wide, narrow)))

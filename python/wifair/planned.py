@@ -15,7 +15,7 @@ SEVERAL = '"neighbours":'
 # From one number of a channel to the next (802.11-2020, Annex E).
 STEP_MHZ = 5
 # Keys of a plan that one of a single BSS does not have.
-OF_SEVERAL = ("neighbours", "bss_label", "bss_channel", "bss_primary")
+OF_SEVERAL = ("neighbours", "bss_label", "bss_channel", "bss_primary", "bss_punctured")
 
 
 def bsss_of(plan: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -44,6 +44,12 @@ def primaries_of(plan: Mapping[str, Any]) -> dict[str, int | None]:
     """The number of each BSS's primary channel by its name; None if it is the lowest in the channel."""
     primaries = [plan.get("bss_primary"), *(neighbour.get("primary") for neighbour in plan.get("neighbours", []))]
     return dict(zip(bsss_of(plan), primaries, strict=True))
+
+
+def punctured_of(plan: Mapping[str, Any]) -> dict[str, list[int]]:
+    """The numbers of the channels of 20 MHz in its channel that each BSS never uses, by its name."""
+    lists = [plan.get("bss_punctured"), *(neighbour.get("punctured") for neighbour in plan.get("neighbours", []))]
+    return {name: list(found or []) for name, found in zip(bsss_of(plan), lists, strict=True)}
 
 
 def overlap(a: tuple[int, int], b: tuple[int, int]) -> bool:

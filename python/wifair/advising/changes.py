@@ -28,7 +28,7 @@ from wifair.advising.commands import (
 from wifair.errors import InputError
 from wifair.everything.contenders import REFERENCE, Contender, contenders, with_defaults
 from wifair.keys import nearest
-from wifair.planned import part, primaries_of
+from wifair.planned import part, primaries_of, punctured_of
 from wifair.scenario.scenario import Scenario
 
 # What `--has` may be. With "any", schemes that no command sets are tried as well.
@@ -227,6 +227,7 @@ def _channels(scenario: Scenario, bss: str, form: Equipment) -> Iterator[Change]
     """The channels of other BSSs, and the first one of nobody that goes together with them."""
     plan = scenario.plan()
     key, moves_primary = scenario.bss_key(bss), primaries_of(plan)[bss] is not None
+    uses_all: dict[str, Any] = {f"{key}.punctured": []} if punctured_of(plan)[bss] else {}
     for each in candidates(plan, bss):
         there = (
             f"{len(each.others)} BSS{'s' if len(each.others) > 1 else ''} there"
@@ -240,7 +241,8 @@ def _channels(scenario: Scenario, bss: str, form: Equipment) -> Iterator[Change]
             else ""
         )
         about += "; hostapd's ht_capab needs [HT40+]" if each.width_mhz > 20 and form == "linux" else ""
-        keys = {f"{key}.channel": each.number} | ({f"{key}.primary": each.primary} if moves_primary else {})
+        keys = {f"{key}.channel": each.number, **uses_all}
+        keys |= {f"{key}.primary": each.primary} if moves_primary else {}
         change = Change(f"channel {each.number}", about, keys, channel(form, plan["bss"]["phy"]["name"], each))
         if _distinct(scenario, [change]):
             yield change

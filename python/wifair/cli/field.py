@@ -83,6 +83,7 @@ def table(plan: FloorPlan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """One row per BSS."""
     has_channels = any(channel is not None for channel in plan.channels.values())
     has_widths = len(set(plan.widths.values())) > 1
+    has_punctured = any(plan.punctured.values())
     has_floors = any(node.floor for node in plan.nodes)
     rows = []
     for ap in plan.access_points:
@@ -96,6 +97,7 @@ def table(plan: FloorPlan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
                 ap.bss,
                 *([str(plan.channels[ap.bss])] if has_channels else []),
                 *([str(plan.widths[ap.bss])] if has_widths else []),
+                *([", ".join(map(str, plan.punctured[ap.bss]))] if has_punctured else []),
                 *([str(ap.floor)] if has_floors else []),
                 place,
                 str(stations),
@@ -105,8 +107,19 @@ def table(plan: FloorPlan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
             )
         )
     channel, width = ["channel"] if has_channels else [], ["MHz"] if has_widths else []
-    floor = ["floor"] if has_floors else []
-    headings = ("BSS", *channel, *width, *floor, "x, y in m", "stations", "hidden pairs", "hears", "the strongest, dBm")
+    punctured, floor = ["without"] if has_punctured else [], ["floor"] if has_floors else []
+    headings = (
+        "BSS",
+        *channel,
+        *width,
+        *punctured,
+        *floor,
+        "x, y in m",
+        "stations",
+        "hidden pairs",
+        "hears",
+        "the strongest, dBm",
+    )
     return headings, rows
 
 
@@ -121,7 +134,8 @@ def to_dict(plan: FloorPlan) -> dict[str, Any]:
     }
     walls = [{"from_m": a, "to_m": b, "loss_db": loss} for a, b, loss in plan.walls]
     channels = [
-        {"bss": bss, "channel": channel, "width_mhz": plan.widths[bss]} for bss, channel in plan.channels.items()
+        {"bss": bss, "channel": channel, "width_mhz": plan.widths[bss], "punctured": plan.punctured[bss]}
+        for bss, channel in plan.channels.items()
     ]
     pairs = [list(pair) for pair in plan.hidden]
     hidden = {"hidden_pairs": len(pairs), "hidden_pairs_of": dict(plan.hidden_of), "hidden": pairs}

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from wifair.errors import InputError
-from wifair.planned import bsss_of, channels_of, widths_of
+from wifair.planned import bsss_of, channels_of, punctured_of, widths_of
 
 if TYPE_CHECKING:
     from wifair.scenario.scenario import Scenario
@@ -39,6 +39,8 @@ class FloorPlan:
     channels: dict[str, int | None]
     # By BSS, in MHz.
     widths: dict[str, int]
+    # By BSS: channels of 20 MHz that it never uses.
+    punctured: dict[str, list[int]]
     # Both ends in metres, and the loss in dB.
     walls: list[tuple[tuple[float, float], tuple[float, float], float]]
     preamble_detection_dbm: float
@@ -119,7 +121,8 @@ def of_scenario(scenario: Scenario) -> FloorPlan:
     powers = {(names[i], names[j]): dbm for i, row in enumerate(received["received_dbm"]) for j, dbm in row}
     walls = [(tuple(wall["from_m"]), tuple(wall["to_m"]), wall["loss_db"]) for wall in field.get("walls", [])]
     hidden = list(scenario.hidden_pairs())
-    return FloorPlan(nodes, channels_of(plan), widths_of(plan), walls, field["preamble_detection_dbm"], powers, hidden)
+    channels, widths, punctured = channels_of(plan), widths_of(plan), punctured_of(plan)
+    return FloorPlan(nodes, channels, widths, punctured, walls, field["preamble_detection_dbm"], powers, hidden)
 
 
 def _node(name: str, bss: str, spec: Mapping[str, Any], *, is_ap: bool) -> Node:

@@ -8,7 +8,7 @@ from typing import Any
 from wifair.errors import InputError, ScenarioError
 from wifair.keys import unknown
 from wifair.live import Session
-from wifair.planned import AP, bsss_of, channels_of, stations_of, widths_of
+from wifair.planned import AP, bsss_of, channels_of, punctured_of, stations_of, widths_of
 from wifair.scenario.components import Node, components, resolved, transport, words
 from wifair.scenario.scenario import Scenario
 from wifair.scheme.python import PythonScheme
@@ -117,11 +117,11 @@ def scene(session: Session, named: Mapping[str, PythonScheme]) -> Table:
 
 
 def bsss(plan: Table) -> list[Table]:
-    """The BSSs of a plan for the page: name, channel and width, indexes of the stations, whether it has its own wire and a limit controller."""
+    """The BSSs of a plan for the page: name, channel, width and unused channels, indexes of the stations, whether it has its own wire and a limit controller."""
     neighbours = plan.get("neighbours", [])
     aps = [plan["bss"]["ap"], *(neighbour["ap"] for neighbour in neighbours)]
     wires = [True, *(neighbour["wire"] is not None for neighbour in neighbours)]
-    channels, widths = channels_of(plan), widths_of(plan)
+    channels, widths, punctured = channels_of(plan), widths_of(plan), punctured_of(plan)
     found, first = [], 0
     for (name, stations), ap, has_wire in zip(bsss_of(plan).items(), aps, wires, strict=True):
         found.append(
@@ -129,6 +129,7 @@ def bsss(plan: Table) -> list[Table]:
                 "name": name,
                 "channel": channels[name],
                 "width_mhz": widths[name],
+                "punctured": punctured[name],
                 "stations": [*range(first, first + len(stations))],
                 "has_wire": has_wire,
                 "limit_is_controlled": ap["tx_queue"].get("limit_controller") is not None,

@@ -63,9 +63,9 @@ SECTIONS = {
 }
 
 # Keys of a plan for the first BSS, and what they are in a scenario.
-BSS_KEYS = {"bss_label": "bss.name", "bss_channel": "bss.channel", "bss_primary": "bss.primary"}
+BSS_KEYS = {f"bss_{key}": f"bss.{key}" for key in ("channel", "primary", "punctured")} | {"bss_label": "bss.name"}
 # Keys of a table `bss` that are the plan's for a neighbour.
-OF_NEIGHBOUR = ("channel", "width_mhz", "primary")
+OF_NEIGHBOUR = ("channel", "width_mhz", "primary", "punctured")
 
 
 class _Group(BaseModel):
@@ -85,7 +85,8 @@ class BssTable(BaseModel):
     """A BSS: its access point is called `name`. `ap` holds over `[ap]`, and `wire`, a separate wire, over `[wire]`.
 
     `channel` is the number of its channel; without it in any BSS, all are on one. `width_mhz` is its width, by default that of `[phy]`, and
-    `primary` the number of its primary channel of 20 MHz, by default the lowest.
+    `primary` the number of its primary channel of 20 MHz, by default the lowest. `punctured` has the numbers of channels of 20 MHz in it that
+    the BSS never uses.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -94,6 +95,7 @@ class BssTable(BaseModel):
     channel: int | None = None
     width_mhz: int | None = None
     primary: int | None = None
+    punctured: list[int] | None = None
     ap: Table = {}
     wire: Table | None = None
 
@@ -356,8 +358,8 @@ class _PlanBuilder:
         return plan
 
     def place_first(self, table: BssTable, plan: Table) -> None:
-        """Channel, width and primary channel of the first BSS. Its width is that of the plan's PHY; the others have that of `[phy]`."""
-        for key in ("channel", "primary"):
+        """Channel, width, primary channel and unused channels of the first BSS. Its width is that of the plan's PHY; the others have that of `[phy]`."""
+        for key in ("channel", "primary", "punctured"):
             if (value := getattr(table, key)) is not None:
                 plan[f"bss_{key}"] = value
         if table.width_mhz is None:

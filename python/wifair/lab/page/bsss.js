@@ -25,14 +25,15 @@ export class BsssView {
   /** A new scene. */
   clear(scene) {
     this.box.hidden = !scene.in_field;
-    this.rows = scene.bsss.map(({ name, channel, width_mhz: width }) => {
+    this.rows = scene.bsss.map(({ name, channel, width_mhz: width, punctured }) => {
       const row = document.createElement("tr");
       const th = document.createElement("th");
       th.scope = "row";
       th.textContent = name;
       row.append(th);
       const cells = COLUMNS.map(() => row.insertCell());
-      cells[0].textContent = channel === null ? "–" : `${channel}, ${width} MHz`;
+      const without = punctured.length ? ` without ${punctured.join(", ")}` : "";
+      cells[0].textContent = channel === null ? "–" : `${channel}, ${width} MHz${without}`;
       return { row, cells: cells.slice(1) };
     });
     this.table.tBodies[0].replaceChildren(...this.rows.map(({ row }) => row));
