@@ -239,8 +239,6 @@ crate::oracle::flaw::flaws! {
     DecodesTheUnused,
     /// It leaves them out in addition to any pattern.
     PatternsAddUp,
-    /// Of a secondary channel its thresholds are those of what is used of it.
-    ThresholdsOfTheUsed,
 }
 
 impl Flaw {

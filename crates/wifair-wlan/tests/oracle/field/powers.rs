@@ -287,7 +287,11 @@ impl Keys {
         };
         let is_apart = match &self.split {
             Some(split) => {
-                let [a, b] = [from, to].map(|node| split.channel(self.homes[node].0));
+                let channel = |bss| match flaw {
+                    Some(Flaw::SensesTheUnused) => split.whole_channel(bss),
+                    _ => split.channel(bss),
+                };
+                let [a, b] = [from, to].map(|node| channel(self.homes[node].0));
                 !a.iter().any(|subchannel| b.contains(subchannel))
             }
             None => !self.channels.is_empty() && self.channels[from] != self.channels[to],

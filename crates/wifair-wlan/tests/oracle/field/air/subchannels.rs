@@ -47,11 +47,10 @@ impl Field {
     fn is_busy_in(&self, node: NodeId, doublings: usize) -> bool {
         let split = self.keys.split.as_ref().expect("it has secondary channels");
         let secondary = &self.receivers[node].secondaries[doublings].0;
-        let doublings = match secondary.len() {
-            0 => return false,
-            used if self.has(Flaw::ThresholdsOfTheUsed) => f64::from((used as u32).ilog2()),
-            _ => doublings as f64,
-        };
+        if secondary.is_empty() {
+            return false;
+        }
+        let doublings = doublings as f64;
         let primary = self.receivers[node].channel[0];
         let sum = |on_air: &OnAir| -> Units {
             secondary.iter().map(|&subchannel| self.power_in(on_air, node, subchannel)).sum()
