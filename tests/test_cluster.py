@@ -34,6 +34,18 @@ ap.scheme = ["droptail", "adaptive-pushout"]
 ap.limit_packets = [20, 50]
 """
 
+# Two BSSs on each of two channels: a network of two parts.
+OF_NEIGHBOURS = """
+title = "neighbours on a cluster"
+replications = 15
+[scenario]
+run = { warmup_s = 1, duration_s = 4 }
+building = { model = "flats-in-a-row", rooms = [4, 1], stations = 3, channels = [42, 106], assign = "in-turn" }
+[product]
+building.seed = [1, 2, 3, 4]
+"ap.scheme" = ["droptail", "mac80211"]
+"""
+
 # Kills a worker as soon as a fifth is done, and says when that was.
 DRIVER = """
 import json, os, signal, sys
@@ -56,6 +68,7 @@ print(json.dumps({"killed": killed, "missing": results.missing}))
 
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
+    """A study of one BSS."""
     path = tmp_path / "study.toml"
     path.write_text(STUDY)
     return path
@@ -104,7 +117,10 @@ def processes(tmp_path: Path) -> Iterator[Cluster]:
     made.close()
 
 
-def test_a_killed_worker_changes_nothing(processes: Cluster, study: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", [STUDY, OF_NEIGHBOURS], ids=["one BSS", "neighbours"])
+def test_a_killed_worker_changes_nothing(processes: Cluster, text: str, tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(text)
     victim = processes.worker()
     processes.worker()
     store = tmp_path / "store"
