@@ -52,6 +52,7 @@ QUALITY = (
     "validation",
     "peers",
     "peers-a-mpdus",
+    "peers-fields",
     "peers-linux",
     "mutation",
     "fuzzing",

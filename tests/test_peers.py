@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
+from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import causes  # type: ignore[import-not-found]  # noqa: E402
 import peers  # type: ignore[import-not-found]  # noqa: E402
 import run  # type: ignore[import-not-found]  # noqa: E402
 import table  # type: ignore[import-not-found]  # noqa: E402
-from cases import ALT, CASES, SATURATED, SYMMETRIC  # type: ignore[import-not-found]  # noqa: E402
+from cases import ALT, CASES, FIELDS, SATURATED, SYMMETRIC, FieldCase  # type: ignore[import-not-found]  # noqa: E402
 from kept import Kept  # type: ignore[import-not-found]  # noqa: E402
 
 PRINTED = '{"up_kbps": [1000.0, 500.0], "down_kbps": [250.0], "data_frames": 400, "mac_acks": 300}'
@@ -30,7 +31,8 @@ def test_wifairs_half_has_the_flows_of_the_others(case: Any) -> None:
         plan = Scenario.from_toml(case.scenario, case.settings(size).items()).plan()
         up, down = (sum(flow["direction"] == way for flow in plan["flows"]) for way in ("up", "down"))
         assert (up, down) == case.flows(size)
-        assert (case.options(size)["up"], case.options(size)["down"]) == (up, down)
+        bsss = case.options(size).get("bss", 1)
+        assert (bsss * case.options(size)["up"], bsss * case.options(size)["down"]) == (up, down)
         assert plan["run"]["warmup_s"] == case.options(size)["warmup_s"]
     sharing = {other.measured_s for other in CASES if other.scenario == case.scenario}
     assert Scenario.from_toml(case.scenario).plan()["run"]["duration_s"] in sharing
@@ -53,8 +55,9 @@ def test_every_step_of_every_chain_is_a_valid_scenario() -> None:
 def test_all_flows_together_offer_the_same(case: Any) -> None:
     for size in case.sizes:
         flows = case.settings(size)["flows"]
-        payload_mbps = sum(flow["count"] * flow["application"]["rate_mbps"] for flow in flows)
-        assert payload_mbps * 1500 / 1472 == pytest.approx(case.options(size)["offered_mbps"])
+        payload_mbps = sum(flow.get("count", 1) * flow["application"]["rate_mbps"] for flow in flows)
+        each = len(flows) if case in FIELDS else 1  # in fields the others are told what each flow offers
+        assert payload_mbps * 1500 / 1472 == pytest.approx(each * case.options(size)["offered_mbps"])
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.slow_mcs is not None], ids=lambda case: case.name)
@@ -68,6 +71,48 @@ def test_settings_are_toml_on_one_line() -> None:
     for case in CASES:
         for key, value in case.settings(case.sizes[0]).items():
             assert tomllib.loads(f"value = {peers.inline(value)}") == {"value": value}, key
+
+
+def test_a_field_has_the_reach_of_the_others() -> None:
+    """Who hears whom in wifair's half, by the rule that ns3_field.cc states."""
+    for case in FIELDS:
+        (size,) = case.sizes
+        plan = Scenario.from_toml(case.scenario, case.settings(size).items()).plan()
+        deaf = {frozenset(pair) for pair in plan["bss"]["field"]["hidden"]}
+        nodes = [(bss, number, name) for bss in range(size) for number, name in enumerate(case.nodes(bss))]
+        for i, (bss, number, name) in enumerate(nodes):
+            for other_bss, other_number, other in nodes[:i]:
+                within = bss == other_bss
+                heard = not (case.hidden and number and other_number) if within else bss - other_bss <= case.reach
+                assert (frozenset((name, other)) in deaf) != heard, (case.name, name, other)
+        assert sorted(bss for group in case.groups.values() for bss in group) == list(range(size))
+
+
+def test_what_a_field_prints_is_read_by_group() -> None:
+    printed = '{"bss_up_kbps": [3000.0, 500.0, 1000.0], "bss_down_kbps": [0.0, 250.0, 0.0], "data_frames": 400, "mpdus": 1000, '
+    outcome = peers.Outcome.of(printed + '"attempts": 500, "failed": 100}')
+    assert outcome == peers.Outcome(4.5, 0.25, 0.2, 2.5, (3.0, 0.5, 1.0), (0.0, 0.25, 0.0))
+    line = next(case for case in FIELDS if case.name == "line-tcp")
+    values = {metric.title: metric.values([outcome]) for metric in table.metrics(line)}
+    assert values["outer BSS, up, Mbps"] == [2.0]
+    assert values["middle BSS, down, Mbps"] == [0.25]
+    assert values["failed attempts, %"] == [0.2]
+
+
+def test_a_fields_outcome_is_that_of_each_bss() -> None:
+    case = FieldCase(
+        "line-tcp", "", "BSSs", (2,), ("wifair",), 1.2, 0.3, ("up", "down"), file="field-tcp", groups={"each": (0, 1)}
+    )
+    outcomes = peers.Wifair(Namespace(wifair=sys.executable)).outcomes(case, 2, 2, {}, case.measured_s)
+    settings = {**case.settings(2), "run.duration_s": case.measured_s}
+    results = Scenario.from_toml(case.scenario, settings.items()).run(seeds=2)
+    for seed, outcome in zip(results.seeds, outcomes, strict=False):
+        of_bsss = results.bsss.filter(seed=seed)
+        assert outcome.bss_up_mbps == pytest.approx(of_bsss["goodput_up_mbps"].to_list())
+        assert outcome.bss_down_mbps == pytest.approx(of_bsss["goodput_down_mbps"].to_list())
+        assert max(outcome.bss_up_mbps) > 0
+        assert 0 < outcome.failed < 0.5
+        assert outcome.mpdus > 1
 
 
 def test_what_the_peers_print_is_read() -> None:
@@ -121,7 +166,7 @@ def test_a_chain_goes_on_from_the_step_before(monkeypatch: pytest.MonkeyPatch) -
     class Fake(peers.Native):  # type: ignore[misc]
         name = "ns-2"
 
-        def call(self, options: object) -> list[str]:
+        def call(self, case: object, options: object) -> list[str]:
             raise AssertionError("nothing is run here")
 
         def outcomes(
@@ -169,7 +214,11 @@ def test_the_tables_hold_what_was_found() -> None:
 
 
 def test_the_page_has_a_place_for_the_tables() -> None:
-    for group, page in {"single frames": "peers.md", "a-mpdus": "peers-a-mpdus.md"}.items():
+    for group, page in {
+        "single frames": "peers.md",
+        "a-mpdus": "peers-a-mpdus.md",
+        "fields": "peers-fields.md",
+    }.items():
         assert run.MARKS[group].between(PEERS.parent.parent / "docs" / page) is not None
 
 

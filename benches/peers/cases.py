@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,10 @@ class Case:
     slow_mcs: int | None = None
     # Whether PPDUs have several MPDUs, which are counted.
     aggregates: bool = False
+    # Whether costs are measured too.
+    timed: bool = True
+    # Of ns-3's programs, without its suffix.
+    program: str = "ns3_cell"
 
     @property
     def scenario(self) -> Path:
@@ -176,6 +181,111 @@ TODAY = tuple(
         today("tcp", "Bulk TCP both ways", air, (1, 10), BOTH, file="today-tcp"),
     )
 )
+
+
+@dataclass(frozen=True)
+class FieldCase(Case):
+    """BSSs in a row on one channel. `size` is their number; `up` and `down` are the flows of each.
+
+    All nodes that hear each other do so with one power, so that no threshold of either simulator decides. BSSs hear each other that
+    are at most `reach` apart in the row, and stations of one BSS unless they are `hidden`.
+    """
+
+    up: int = 1
+    down: int = 1
+    reach: int = 1
+    hidden: bool = False
+    # BSSs whose throughput is averaged, by what they are called.
+    groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def flows(self, size: int) -> tuple[int, int]:
+        return size * self.up, size * self.down
+
+    def options(self, size: int) -> dict[str, object]:
+        udp = {"udp": 1, "offered_mbps": self.offered_mbps} if self.udp else {}
+        shape: dict[str, object] = {"bss": size, "up": self.up, "down": self.down, "reach": self.reach}
+        return {**shape, "hidden": int(self.hidden), "warmup_s": self.warmup_s, **udp, **self.native}
+
+    def nodes(self, bss: int) -> list[str]:
+        """The access point and the stations of a BSS; only the stations have this name if there is one BSS."""
+        return [f"bss{bss}", *(f"bss{bss}-{number}" for number in range(self.up + self.down))]
+
+    def settings(self, size: int) -> dict[str, object]:
+        stations: list[dict[str, object]] = []
+        flows: list[dict[str, object]] = []
+        deaf: list[list[str]] = []
+        for bss in range(size):
+            of_bss = self.nodes(bss)
+            for number, station in enumerate(of_bss[1:]):
+                stations.append({"name": station, **({"bss": of_bss[0]} if bss else {})})
+                flow: dict[str, object] = {"station": station, "direction": "up" if number < self.up else "down"}
+                if self.offered_mbps is not None:
+                    rate_mbps = self.offered_mbps * 1472 / 1500
+                    flow["application"] = {"name": "udp", "rate_mbps": rate_mbps, "payload_bytes": 1472}
+                flows.append({**flow, "start_spread_s": 1.0})
+            if self.hidden:
+                deaf += [list(pair) for pair in combinations(of_bss[1:], 2)]
+            for other in range(bss - self.reach):
+                deaf += [list(pair) for pair in product(self.nodes(other), of_bss)]
+        # A wire for each.
+        bsss = [{"name": f"bss{bss}", **({"wire": {}} if bss else {})} for bss in range(size)]
+        several = {"bss": bsss} if size > 1 else {}
+        field_keys = {"field.hidden": deaf} if deaf else {}
+        return {
+            "run.warmup_s": self.warmup_s,
+            "stations": stations,
+            "flows": flows,
+            **several,
+            **field_keys,
+            **self.keys,
+        }
+
+
+RTS: dict[str, Any] = {"native": {"rts_bytes": 500}, "keys": {"mac.rts_threshold_bytes": 500}}
+
+
+def in_field(name: str, title: str, size: int, **more: Any) -> tuple[FieldCase, FieldCase]:
+    """With saturated UDP and with TCP. Each UDP flow offers more than the channel carries."""
+    size_is = "BSSs" if size > 1 else "BSS"
+    udp, tcp = (
+        FieldCase(
+            f"{name}-{kind}",
+            f"{title}, {told}",
+            size_is,
+            (size,),
+            ("wifair", "ns-3"),
+            2.0,
+            5.0,
+            BOTH if more.get("down", 1) else ("up",),
+            file=f"field-{kind}",
+            offered_mbps=90.0 if kind == "udp" else None,
+            aggregates=True,
+            program="ns3_field",
+            **more,
+        )
+        for kind, told in (("udp", "saturated UDP"), ("tcp", "bulk TCP"))
+    )
+    return udp, tcp
+
+
+HIDDEN: dict[str, Any] = {"up": 2, "down": 0, "hidden": True, "groups": {"both stations": (0,)}, "timed": False}
+FIELDS = (
+    *in_field("two", "Two BSSs that hear each other", 2, up=2, down=2, groups={"each BSS": (0, 1)}, timed=False),
+    *in_field("line", "A line of three BSSs", 3, groups={"outer BSS": (0, 2), "middle BSS": (1,)}),
+    *in_field("hidden", "Uploads of two hidden stations", 1, **HIDDEN),
+    *in_field("hidden-rts", "Uploads of two hidden stations with RTS", 1, **HIDDEN, **RTS),
+    *in_field(
+        "ten",
+        "A line of ten BSSs",
+        10,
+        groups={"BSS at an end": (0, 9), "its neighbour": (1, 8), "other BSS": (2, 3, 4, 5, 6, 7)},
+    ),
+)
 # What goes to one place of a page.
-GROUPS = {"single frames": (SYMMETRIC, SATURATED, ALT), "edca": (ALT_STEADY,), "a-mpdus": TODAY}
+GROUPS: dict[str, tuple[Case, ...]] = {
+    "single frames": (SYMMETRIC, SATURATED, ALT),
+    "edca": (ALT_STEADY,),
+    "a-mpdus": TODAY,
+    "fields": FIELDS,
+}
 CASES = tuple(case for group in GROUPS.values() for case in group)

@@ -115,6 +115,22 @@ EIFS = Step("an EIFS is as long as the MAC ACK takes at 1 Mbps, not 6", {"mac.ei
 ACK_AT_6 = Step("an EIFS allows for a MAC ACK at 1 Mbps, not 6", native={"eifs_lead_us": 60})
 NO_EIFS = Step("an EIFS after lost frames", {"mac.eifs": False})
 NO_EIFS_EITHER = Step("an EIFS after lost frames, in both", native={"eifs_lead_us": 0})
+# Of ns-3, in fields. Its CW starts over after 8 failures in a row. It counts an MPDU's failures only where no Block Ack comes, and repeats a
+# Block Ack Request until one is answered.
+REQUESTS = Step(
+    "a BAR has no limit of attempts, and CW starts over after 8 failures, not 7",
+    {"mac.retry_limit_short": 8},
+    {"bar_attempts": 8},
+)
+# With so high a limit ns-3's CW starts over after 32 failures: it shifts a 32-bit number by their count.
+NO_LIMIT = Step(
+    "an MPDU's failures count only where no Block Ack comes (no limit in either)",
+    {"mac.retry_limit_short": 32, "mac.aggregation.max_attempts": 10_000},
+    {"ns3::WifiMac::FrameRetryLimit": 10_000},
+)
+NO_LIMIT_EITHER = Step("what a limit of attempts leads to (none in either)", NO_LIMIT.wifair, NO_LIMIT.native)
+SENSING = Step("a node senses a frame 4 µs after its start", native={"sense_us": 0.2})
+NAV_RESET = Step("a NAV set by an RTS ends if no frame follows", native={"nav_reset": 0})
 
 CHAINS = (
     Chain("ns-2", "symmetric", (2, 10, 20), (FRAME, BACKOFF, WAITS, TIMER, REDUCED, LIMITED, CAPTURE)),
@@ -126,6 +142,14 @@ CHAINS = (
     *(Chain("ns-3", f"udp-up-{air.name}", (5, 20), (EIGHT,)) for air in AIRS),
     *(Chain("ns-3", f"udp-both-{air.name}", (5,), (EIGHT,)) for air in AIRS),
     *(Chain("ns-3", f"tcp-{air.name}", (1, 10), (EIGHT, AT_ONCE)) for air in AIRS),
+    Chain("ns-3", "two-udp", (2,), (NO_LIMIT_EITHER, SENSING)),
+    Chain("ns-3", "two-tcp", (2,), (NO_LIMIT_EITHER, AT_ONCE, SENSING)),
+    Chain("ns-3", "line-udp", (3,), (NO_LIMIT_EITHER, SENSING)),
+    Chain("ns-3", "line-tcp", (3,), (NO_LIMIT_EITHER, AT_ONCE, SENSING)),
+    Chain("ns-3", "hidden-udp", (1,), (REQUESTS, NO_LIMIT)),
+    Chain("ns-3", "hidden-tcp", (1,), (REQUESTS, NO_LIMIT, AT_ONCE, SENSING)),
+    Chain("ns-3", "hidden-rts-udp", (1,), (NO_LIMIT_EITHER, SENSING)),
+    Chain("ns-3", "hidden-rts-tcp", (1,), (NO_LIMIT_EITHER, NAV_RESET, AT_ONCE, SENSING)),
 )
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import polars as pl
-from cases import HERE, Case
+from cases import HERE, Case, FieldCase
 from kept import Kept
 from wifair import Scenario
 from wifair.results import versions
@@ -34,22 +34,31 @@ class MissingError(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run found: throughputs; where they were counted, the share of data frames that no MAC ACK followed, and the MPDUs in one."""
+    """What one run found: throughputs; where they were counted, the share of attempts that failed, the MPDUs in a data frame, and each BSS's throughputs."""
 
     up_mbps: float
     down_mbps: float
     failed: float | None
     mpdus: float | None = None
+    bss_up_mbps: tuple[float, ...] = ()
+    bss_down_mbps: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, document: str) -> Outcome:
         """Parses the output of the ns-2 and ns-3 programs."""
         found = json.loads(document)
         data = found.get("data_frames")
+        if "bss_up_kbps" in found:
+            ways = (tuple(kbps / 1000 for kbps in found[f"bss_{way}_kbps"]) for way in ("up", "down"))
+            return cls.of_field(*ways, found["failed"] / found["attempts"], found["mpdus"] / data)
         requests = found.get("block_ack_requests", 0)
         failed = 1 - found["mac_acks"] / (data + requests) if data else None
         mpdus = found["mpdus"] / data if data and "mpdus" in found else None
         return cls(sum(found["up_kbps"]) / 1000, sum(found["down_kbps"]) / 1000, failed, mpdus)
+
+    @classmethod
+    def of_field(cls, up: tuple[float, ...], down: tuple[float, ...], failed: float, mpdus: float) -> Outcome:
+        return cls(sum(up), sum(down), failed, mpdus, up, down)
 
 
 @dataclass(frozen=True)
@@ -118,6 +127,9 @@ class Wifair(Peer):
         found = []
         for seed in results.seeds:
             flows = results.flows.filter(pl.col("seed") == seed)
+            if isinstance(case, FieldCase):
+                found.append(self.in_field(case, size, flows, results.stations.filter(pl.col("seed") == seed)))
+                continue
             up, down = (flows.filter(pl.col("direction") == way)[of_flow].sum() for way in ("up", "down"))
             stations = results.stations.filter(pl.col("seed") == seed)
             attempts = stations["attempts"].sum()
@@ -127,6 +139,17 @@ class Wifair(Peer):
             else:
                 found.append(Outcome(up, down, 1 - stations["frames_delivered"].sum() / attempts))
         return found
+
+    @staticmethod
+    def in_field(case: FieldCase, size: int, flows: pl.DataFrame, stations: pl.DataFrame) -> Outcome:
+        of_flow = "throughput_ip_mbps" if case.udp else "goodput_mbps"
+
+        def by_bss(way: str) -> tuple[float, ...]:
+            of_way = flows.filter(pl.col("direction") == way)
+            return tuple(of_way.filter(pl.col("station").is_in(case.nodes(bss)))[of_flow].sum() for bss in range(size))
+
+        failed = stations["retries"].sum() / stations["attempts"].sum()
+        return Outcome.of_field(by_bss("up"), by_bss("down"), failed, stations["mpdus"].sum() / stations["ppdus"].sum())
 
     def version(self) -> str:
         return f"wifair {versions()['wifair']}"
@@ -140,10 +163,10 @@ class Native(Peer):
     counting: ClassVar[Mapping[str, object]] = {}
 
     @abstractmethod
-    def call(self, options: Mapping[str, object]) -> list[str]: ...
+    def call(self, case: Case, options: Mapping[str, object]) -> list[str]: ...
 
     def command(self, case: Case, size: int, measured_s: float, seed: int) -> list[str]:
-        return self.call({**case.options(size), "measured_s": measured_s, "seed": seed})
+        return self.call(case, {**case.options(size), "measured_s": measured_s, "seed": seed})
 
     def outcomes(
         self, case: Case, size: int, seeds: int, changed: Mapping[str, object], measured_s: float
@@ -151,10 +174,10 @@ class Native(Peer):
         options = {**case.options(size), "measured_s": measured_s, **self.counting, **changed}
         each = ({**options, "seed": seed} for seed in range(1, max(seeds, self.SEEDS) + 1))
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # nothing is timed here
-            return list(pool.map(self.outcome, each))
+            return list(pool.map(lambda options: self.outcome(case, options), each))
 
-    def outcome(self, options: Mapping[str, object]) -> Outcome:
-        command = self.call(options)
+    def outcome(self, case: Case, options: Mapping[str, object]) -> Outcome:
+        command = self.call(case, options)
 
         def found() -> str:
             return result_line(child(self.name, command)[1])
@@ -174,7 +197,7 @@ class Ns2(Native):
             raise MissingError("no command `ns` here; on Debian `apt install ns2` brings it, or name it with --ns2")
         self.program = found
 
-    def call(self, options: Mapping[str, object]) -> list[str]:
+    def call(self, case: Case, options: Mapping[str, object]) -> list[str]:
         return [self.program, str(HERE / "ns2_cell.tcl"), *(str(word) for pair in options.items() for word in pair)]
 
     def version(self) -> str:
@@ -192,7 +215,8 @@ class Ns3(Native):
 
     def __init__(self, option: Namespace) -> None:
         self.prefix = self.find(option.ns3)
-        self.program = self.build()
+        self.programs: dict[str, str] = {}
+        self.build(Case.program)  # now, so that an ns-3 it does not compile against is left out
 
     @staticmethod
     def find(given: Path | None) -> Path:
@@ -214,14 +238,19 @@ class Ns3(Native):
         found = [cores[0].with_name(cores[0].name.replace("-core", f"-{module}")) for module in self.MODULES]
         return [path for path in found if path.exists()]
 
-    def build(self) -> str:
-        """Compiles the scenario against that ns-3 unless that has been done."""
+    def build(self, name: str) -> str:
+        """Compiles a program against that ns-3 unless that has been done."""
+        if name not in self.programs:
+            self.programs[name] = self.compile(name)
+        return self.programs[name]
+
+    def compile(self, name: str) -> str:
         libraries = self.libraries()
         compiler = shutil.which(os.environ.get("CXX", "g++"))
         if not compiler:
             raise MissingError("no C++ compiler")
-        source = HERE / "ns3_cell.cc"
-        program = BUILD / f"ns3_cell-{hashlib.sha256(bytes(self.prefix)).hexdigest()[:8]}"
+        source = HERE / f"{name}.cc"
+        program = BUILD / f"{name}-{hashlib.sha256(bytes(self.prefix)).hexdigest()[:8]}"
         newest = max(path.stat().st_mtime for path in (source, *libraries))
         if program.exists() and program.stat().st_mtime > newest:
             return str(program)
@@ -235,8 +264,8 @@ class Ns3(Native):
                 return str(program)
         raise MissingError(f"{source.name} (for 3.44) does not compile with this one:\n{done.stderr[:2000]}")
 
-    def call(self, options: Mapping[str, object]) -> list[str]:
-        return [self.program, *(f"--{key}={value}" for key, value in options.items())]
+    def call(self, case: Case, options: Mapping[str, object]) -> list[str]:
+        return [self.build(case.program), *(f"--{key}={value}" for key, value in options.items())]
 
     def version(self) -> str:
         # libns3.44-core.so, or Debian's libns3-core.so.37.

@@ -27,6 +27,7 @@ MARKS = {
     "single frames": Marks("the peers' tables", "make bench-peers"),
     "edca": Marks("the peers' tables with EDCA", "make bench-peers"),
     "a-mpdus": Marks("the peers' tables with A-MPDUs", "make bench-peers"),
+    "fields": Marks("the fields' tables", "make bench-peers"),
 }
 QUICK = {"warmup_s": 2.0, "measured_s": 6.0}
 
@@ -61,7 +62,7 @@ class Bench:
         """A B C with the near horizon, A B C with the far one, for every size of every case; then the next repetition."""
         for repetition in range(1, self.repeat + 1) if self.timed else ():
             for case in self.cases:
-                for size in case.sizes:
+                for size in case.sizes if case.timed else ():
                     self.turn(case, size, repetition)
         for case in self.cases:
             for size in case.sizes:
@@ -130,7 +131,7 @@ class Bench:
                 f"### {case.title}",
                 f"Measured for {case.measured_s:g} s after {case.warmup_s:g} s.",
                 table.outcomes(case, names, self.outcomes),
-                *([table.costs(case, names, self.costs)] if self.timed else []),
+                *([table.costs(case, names, self.costs)] if self.timed and case.timed else []),
             ]
         return "\n\n".join(parts)
 

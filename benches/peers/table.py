@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cases import Case
+from cases import Case, FieldCase
 from peers import Outcome
 from scipy.stats import ttest_ind
 from wifair.markdown import table
@@ -32,6 +32,16 @@ class Metric:
         return [value for one in outcomes if (value := getattr(one, self.field)) is not None]
 
 
+@dataclass(frozen=True)
+class GroupMetric(Metric):
+    """Throughput of a BSS, averaged over a group of those of a field."""
+
+    bsss: tuple[int, ...]
+
+    def values(self, outcomes: Sequence[Outcome]) -> list[float]:
+        return [statistics.fmean(getattr(one, self.field)[bss] for bss in self.bsss) for one in outcomes]
+
+
 UP = Metric("up", "Mbps", "up_mbps")
 DOWN = Metric("down", "Mbps", "down_mbps")
 FAILED = Metric("failed attempts", "%", "failed")
@@ -40,6 +50,13 @@ MPDUS = Metric("MPDUs in a PPDU", "", "mpdus")
 
 def metrics(case: Case) -> tuple[Metric, ...]:
     """The metrics of a case."""
+    if isinstance(case, FieldCase):
+        of_groups = (
+            GroupMetric(f"{group}, {way}", "Mbps", f"bss_{way}_mbps", bsss)
+            for group, bsss in case.groups.items()
+            for way in case.directions
+        )
+        return (*of_groups, FAILED, MPDUS)
     ways = [metric for metric in (UP, DOWN) if metric.name in case.directions]
     return (*ways, FAILED, MPDUS) if case.aggregates else (*ways, FAILED)
 
