@@ -281,11 +281,21 @@ FIELDS = (
         groups={"BSS at an end": (0, 9), "its neighbour": (1, 8), "other BSS": (2, 3, 4, 5, 6, 7)},
     ),
 )
+# ns-3 tells every listener of every frame.
+CROWDED = in_field(
+    "crowded",
+    "A line of three BSSs with ten uploads and ten downloads each",
+    3,
+    up=10,
+    down=10,
+    groups={"outer BSS": (0, 2), "middle BSS": (1,)},
+)[1:]
 # What goes to one place of a page.
 GROUPS: dict[str, tuple[Case, ...]] = {
     "single frames": (SYMMETRIC, SATURATED, ALT),
     "edca": (ALT_STEADY,),
     "a-mpdus": TODAY,
     "fields": FIELDS,
+    "crowded field": CROWDED,
 }
 CASES = tuple(case for group in GROUPS.values() for case in group)

@@ -130,7 +130,7 @@ NO_LIMIT = Step(
 )
 NO_LIMIT_EITHER = Step("what a limit of attempts leads to (none in either)", NO_LIMIT.wifair, NO_LIMIT.native)
 SENSING = Step("a node senses a frame 4 µs after its start", native={"sense_us": 0.2})
-NAV_RESET = Step("a NAV set by an RTS ends if no frame follows", native={"nav_reset": 0})
+DELIVERY = Step("a packet goes up at the end of its MPDU, not of the PPDU", native={"deliver_at_end": 1})
 
 CHAINS = (
     Chain("ns-2", "symmetric", (2, 10, 20), (FRAME, BACKOFF, WAITS, TIMER, REDUCED, LIMITED, CAPTURE)),
@@ -143,13 +143,14 @@ CHAINS = (
     *(Chain("ns-3", f"udp-both-{air.name}", (5,), (EIGHT,)) for air in AIRS),
     *(Chain("ns-3", f"tcp-{air.name}", (1, 10), (EIGHT, AT_ONCE)) for air in AIRS),
     Chain("ns-3", "two-udp", (2,), (NO_LIMIT_EITHER, SENSING)),
-    Chain("ns-3", "two-tcp", (2,), (NO_LIMIT_EITHER, AT_ONCE, SENSING)),
+    Chain("ns-3", "two-tcp", (2,), (DELIVERY, AT_ONCE, SENSING)),
     Chain("ns-3", "line-udp", (3,), (NO_LIMIT_EITHER, SENSING)),
-    Chain("ns-3", "line-tcp", (3,), (NO_LIMIT_EITHER, AT_ONCE, SENSING)),
+    Chain("ns-3", "line-tcp", (3,), (DELIVERY, AT_ONCE, SENSING)),
     Chain("ns-3", "hidden-udp", (1,), (REQUESTS, NO_LIMIT)),
-    Chain("ns-3", "hidden-tcp", (1,), (REQUESTS, NO_LIMIT, AT_ONCE, SENSING)),
-    Chain("ns-3", "hidden-rts-udp", (1,), (NO_LIMIT_EITHER, SENSING)),
-    Chain("ns-3", "hidden-rts-tcp", (1,), (NO_LIMIT_EITHER, NAV_RESET, AT_ONCE, SENSING)),
+    Chain("ns-3", "hidden-tcp", (1,), (DELIVERY, REQUESTS)),
+    Chain("ns-3", "hidden-rts-udp", (1,), (NO_LIMIT_EITHER,)),
+    Chain("ns-3", "hidden-rts-tcp", (1,), (DELIVERY, NO_LIMIT_EITHER)),
+    Chain("ns-3", "ten-tcp", (10,), (DELIVERY,)),
 )
 
 

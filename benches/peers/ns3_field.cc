@@ -60,12 +60,12 @@ struct Options
     uint32_t apQueue = 1000;
     double delay = 5;
     double hostDelay = 0;
+    bool deliverAtEnd = false;
     double eifsLead = -1;
     bool spectrum = false;
     bool preambleDetection = true;
     double sense = 4;
     uint32_t barAttempts = 0;
-    bool navReset = true;
 };
 
 // What stands in for functions of ns-3 that have no attribute: its own code calls those defined here, since the dynamic linker looks in
@@ -74,7 +74,6 @@ struct Substitutes
 {
     Time sense = MicroSeconds(4);
     uint32_t barAttempts = 0;
-    bool navReset = true;
 };
 
 Substitutes g_substitutes;
@@ -120,18 +119,6 @@ HtFrameExchangeManager::MissedBlockAck(Ptr<WifiPsdu> psdu, const WifiTxVector& t
     original(this, psdu, txVector);
 }
 
-// ns-3 ends a NAV that an RTS has set if no frame follows.
-void
-HeFrameExchangeManager::NavResetTimeout()
-{
-    static const auto original =
-        Original<void (*)(HeFrameExchangeManager*)>("_ZN3ns322HeFrameExchangeManager15NavResetTimeoutEv");
-    if (g_substitutes.navReset)
-    {
-        original(this);
-    }
-}
-
 Options
 Parse(int argc, char* argv[])
 {
@@ -156,12 +143,12 @@ Parse(int argc, char* argv[])
     line.AddValue("ap_queue", "packets in an AP's buffer, those in service included", option.apQueue);
     line.AddValue("delay_ms", "one-way delay of each wire", option.delay);
     line.AddValue("host_delay_us", "from a MAC that has received a packet up to its IP", option.hostDelay);
+    line.AddValue("deliver_at_end", "packets go up at the end of a PPDU; in ns-3 each at that of its MPDU", option.deliverAtEnd);
     line.AddValue("eifs_lead_us", "EIFS less DIFS: SIFS and a MAC ACK; negative: ns-3's own", option.eifsLead);
     line.AddValue("spectrum", "SpectrumWifiPhy in place of YansWifiPhy", option.spectrum);
     line.AddValue("preamble_detection", "ns-3's default model", option.preambleDetection);
     line.AddValue("sense_us", "from the start of a preamble until it is detected, ns-3: 4", option.sense);
     line.AddValue("bar_attempts", "after which a Block Ack Request is given up, ns-3: never (0)", option.barAttempts);
-    line.AddValue("nav_reset", "a NAV that an RTS has set ends if no frame follows, as in ns-3", option.navReset);
     line.Parse(argc, argv);
     return option;
 }
@@ -170,7 +157,7 @@ void
 SetDefaults(const Options& option)
 {
     RngSeedManager::SetRun(option.seed);
-    g_substitutes = {Seconds(option.sense / 1e6), option.barAttempts, option.navReset};
+    g_substitutes = {Seconds(option.sense / 1e6), option.barAttempts};
     const uint32_t window = option.window * SEGMENT_BYTES;
     Config::SetDefault("ns3::TcpL4Protocol::SocketType", StringValue("ns3::TcpNewReno"));
     Config::SetDefault("ns3::TcpL4Protocol::RecoveryType", StringValue("ns3::TcpClassicRecovery"));
@@ -461,18 +448,24 @@ Wire(const Options& option, Ptr<Node> ap, Ptr<Node> server)
     return link.Install(ap, server);
 }
 
-// Lets a host take its time. In ns-3 it answers at the very end of the data frame, before its MAC has sent the MAC ACK, and
-// the MAC then holds the medium for idle.
+// Lets a host take its time, and a MAC hold what a PPDU brings until it ends. In ns-3 a host answers at the very end of the data frame, before
+// its MAC has sent the MAC ACK, and the MAC then holds the medium for idle.
 void
-DelayHosts(const NetDeviceContainer& devices, Time delay)
+DelayHosts(const Options& option, const NetDeviceContainer& devices)
 {
     for (uint32_t i = 0; i < devices.GetN(); i++)
     {
-        auto internet = devices.Get(i)->GetNode()->GetObject<Ipv4L3Protocol>();
-        devices.Get(i)->SetReceiveCallback(
-            [=](Ptr<NetDevice> device, Ptr<const Packet> packet, uint16_t protocol, const Address& from) {
-                Simulator::Schedule(delay, [=] {
-                    internet->Receive(device, packet, protocol, from, device->GetAddress(), NetDevice::PACKET_HOST);
+        auto device = DynamicCast<WifiNetDevice>(devices.Get(i));
+        auto internet = device->GetNode()->GetObject<Ipv4L3Protocol>();
+        auto state = device->GetPhy()->GetState();
+        const Time host = Seconds(option.hostDelay / 1e6);
+        const bool atEnd = option.deliverAtEnd;
+        device->SetReceiveCallback(
+            [=](Ptr<NetDevice> from, Ptr<const Packet> packet, uint16_t protocol, const Address& address) {
+                const bool receives = atEnd && state->GetState() == WifiPhyState::RX;
+                const Time rest = receives ? state->GetDelayUntilIdle() : Time(0);
+                Simulator::Schedule(rest + host, [=] {
+                    internet->Receive(from, packet, protocol, address, from->GetAddress(), NetDevice::PACKET_HOST);
                 });
                 return true;
             });
@@ -559,7 +552,7 @@ Serve(const Options& option, const Nodes& nodes, const NetDeviceContainer& radio
         SetGateway(station, wireless.GetAddress(0));
         Simulator::Schedule(agreement, &SendOne, station, serverAddress);
         Simulator::Schedule(agreement + MilliSeconds(3), &SendOne, server, stationAddress);
-        agreement += MilliSeconds(12);
+        agreement += MilliSeconds(7);
         if (i < option.up)
         {
             sinks.up.push_back(Flow(option, station, server, serverAddress, PORT + i));
@@ -619,9 +612,9 @@ main(int argc, char* argv[])
     {
         sinks.push_back(Serve(option, nodes, radio, b));
     }
-    if (option.hostDelay > 0)
+    if (option.hostDelay > 0 || option.deliverAtEnd)
     {
-        DelayHosts(radio, Seconds(option.hostDelay / 1e6));
+        DelayHosts(option, radio);
     }
     NeighborCacheHelper().PopulateNeighborCache();
 

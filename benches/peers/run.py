@@ -28,6 +28,7 @@ MARKS = {
     "edca": Marks("the peers' tables with EDCA", "make bench-peers"),
     "a-mpdus": Marks("the peers' tables with A-MPDUs", "make bench-peers"),
     "fields": Marks("the fields' tables", "make bench-peers"),
+    "crowded field": Marks("the crowded field's table", "make bench-peers"),
 }
 QUICK = {"warmup_s": 2.0, "measured_s": 6.0}
 
