@@ -187,8 +187,8 @@ TODAY = tuple(
 class FieldCase(Case):
     """BSSs in a row on one channel. `size` is their number; `up` and `down` are the flows of each.
 
-    All nodes that hear each other do so with one power, so that no threshold of either simulator decides. BSSs hear each other that
-    are at most `reach` apart in the row, and stations of one BSS unless they are `hidden`.
+    All nodes that hear each other do so with one power, so that no threshold of either simulator decides. BSSs hear each
+    other that are at most `reach` apart in the row, and stations of one BSS unless they are `hidden`.
     """
 
     up: int = 1

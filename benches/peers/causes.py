@@ -115,8 +115,8 @@ EIFS = Step("an EIFS is as long as the MAC ACK takes at 1 Mbps, not 6", {"mac.ei
 ACK_AT_6 = Step("an EIFS allows for a MAC ACK at 1 Mbps, not 6", native={"eifs_lead_us": 60})
 NO_EIFS = Step("an EIFS after lost frames", {"mac.eifs": False})
 NO_EIFS_EITHER = Step("an EIFS after lost frames, in both", native={"eifs_lead_us": 0})
-# Of ns-3, in fields. Its CW starts over after 8 failures in a row. It counts an MPDU's failures only where no Block Ack comes, and repeats a
-# Block Ack Request until one is answered.
+# Of ns-3, in fields. Its CW starts over after 8 failures in a row. It counts an MPDU's failures only where no Block Ack comes,
+# and repeats a Block Ack Request until one is answered.
 REQUESTS = Step(
     "a BAR has no limit of attempts, and CW starts over after 8 failures, not 7",
     {"mac.retry_limit_short": 8},

@@ -1,15 +1,17 @@
-// Several BSSs on one channel in ns-3, in which not all nodes hear each other: saturated UDP or bulk TCP with A-MPDUs over 802.11ax.
+// Several BSSs on one channel in ns-3, in which not all nodes hear each other: saturated UDP or bulk TCP with A-MPDUs over
+// 802.11ax.
 //
-// Written for ns-3.44; run.py compiles it. Usage: ns3_field [--bss=3] [--reach=1] ... (--help tells the rest).
-// Prints one JSON document over the measured time: throughput of each BSS up and down, and, over all of them, data frames (an
-// A-MPDU is one), the MPDUs in them, attempts (also an RTS without a CTS and a Block Ack Request), and those that failed.
+// Written for ns-3.44; run.py compiles it. Usage: ns3_field [--bss=3] [--reach=1] ... (--help tells the rest). Prints one
+// JSON document over the measured time: throughput of each BSS up and down, and, over all of them, data frames (an A-MPDU is
+// one), the MPDUs in them, attempts (also an RTS without a CTS and a Block Ack Request), and those that failed.
 //
 // ns3_cell.cc says which of its decisions are not obvious; they hold here too. Besides:
 //
-// - A matrix says how much each node receives of each other; nodes that do not hear each other receive nothing. Positions give every
-//   pair another delay, of less than 0.3 us: equal ones make ns-3 lose both of two frames that start together, however strong one is.
-// - Every link has its Block Ack agreements before the load starts. A hidden or starved station would otherwise wait for one for the
-//   whole run, and send single MPDUs.
+// - A matrix says how much each node receives of each other; nodes that do not hear each other receive nothing. Positions
+//   give every pair another delay, of less than 0.3 us: equal ones make ns-3 lose both of two frames that start together,
+//   however strong one is.
+// - Every link has its Block Ack agreements before the load starts. A hidden or starved station would otherwise wait for one
+//   for the whole run, and send single MPDUs.
 // - Preambles are detected by ns-3's default model, which wifair's field has too: -82 dBm, and 4 dB over interference.
 
 #include "ns3/applications-module.h"
@@ -68,8 +70,8 @@ struct Options
     uint32_t barAttempts = 0;
 };
 
-// What stands in for functions of ns-3 that have no attribute: its own code calls those defined here, since the dynamic linker looks in
-// the program first. `Original` finds what would have been called.
+// What stands in for functions of ns-3 that have no attribute: its own code calls those defined here, since the dynamic
+// linker looks in the program first. `Original` finds what would have been called.
 struct Substitutes
 {
     Time sense = MicroSeconds(4);
@@ -143,7 +145,7 @@ Parse(int argc, char* argv[])
     line.AddValue("ap_queue", "packets in an AP's buffer, those in service included", option.apQueue);
     line.AddValue("delay_ms", "one-way delay of each wire", option.delay);
     line.AddValue("host_delay_us", "from a MAC that has received a packet up to its IP", option.hostDelay);
-    line.AddValue("deliver_at_end", "packets go up at the end of a PPDU; in ns-3 each at that of its MPDU", option.deliverAtEnd);
+    line.AddValue("deliver_at_end", "packets go up when a PPDU ends; ns-3: when their MPDUs do", option.deliverAtEnd);
     line.AddValue("eifs_lead_us", "EIFS less DIFS: SIFS and a MAC ACK; negative: ns-3's own", option.eifsLead);
     line.AddValue("spectrum", "SpectrumWifiPhy in place of YansWifiPhy", option.spectrum);
     line.AddValue("preamble_detection", "ns-3's default model", option.preambleDetection);
@@ -372,8 +374,8 @@ SetBestEffort(const Options& option, const Nodes& nodes, const NetDeviceContaine
     }
 }
 
-// Peers know only the lowest rate as basic: they are told of 12 and 24 Mbps, so that responses go at 24. To be called once the MACs
-// are initialised, as that makes them forget everything.
+// Peers know only the lowest rate as basic: they are told of 12 and 24 Mbps, so that responses go at 24. To be called once
+// the MACs are initialised, as that makes them forget everything.
 void
 SetBasicRates(const NetDeviceContainer& devices)
 {
@@ -448,8 +450,8 @@ Wire(const Options& option, Ptr<Node> ap, Ptr<Node> server)
     return link.Install(ap, server);
 }
 
-// Lets a host take its time, and a MAC hold what a PPDU brings until it ends. In ns-3 a host answers at the very end of the data frame, before
-// its MAC has sent the MAC ACK, and the MAC then holds the medium for idle.
+// Lets a host take its time, and a MAC hold what a PPDU brings until it ends. In ns-3 a host answers at the very end of the
+// data frame, before its MAC has sent the MAC ACK, and the MAC then holds the medium for idle.
 void
 DelayHosts(const Options& option, const NetDeviceContainer& devices)
 {

@@ -34,7 +34,8 @@ class MissingError(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run found: throughputs; where they were counted, the share of attempts that failed, the MPDUs in a data frame, and each BSS's throughputs."""
+    """What one run found: throughputs, and those of each BSS of a field; where they were counted, the share of attempts that
+    failed and the MPDUs in a data frame."""
 
     up_mbps: float
     down_mbps: float
