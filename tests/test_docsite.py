@@ -71,7 +71,7 @@ def test_the_reference_has_every_key_of_a_plan() -> None:
         "mac",
     }
     made_from_others |= {"channel", "field", "wire", "ap", "run", "neighbours", "bss_label", "bss_channel"}
-    made_from_others |= {"bss_primary", "primary"}
+    made_from_others |= {"bss_primary", "primary", "bss_punctured", "punctured"}
     unnamed = keys_of(engine_schema()["plan"]) - last - made_from_others
     # What is left are parameters of components, which have pages of their own.
     pages = "\n".join(text for _, text in components.pages())
