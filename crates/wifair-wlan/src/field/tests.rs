@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use proptest::prelude::*;
 use wifair_core::{ConnectionId, Packet, Rng, StationId, Time};
-use wifair_queue::{Journal, JournalEntry};
+use wifair_queue::{Journal, JournalEntry, TxQueueEvent};
 
 use packets::packet;
 
@@ -259,10 +259,13 @@ pub(crate) fn arrive(bss: &mut Bss, &(ns, from, station, bytes): &PacketAt) {
     }
 }
 
+/// The entries of each transmit queue in order. At one instant what an access point does with a packet that it has received
+/// comes first: it makes no difference whether that is before or after a timeout of its own, and no rule says so.
 pub(crate) fn by_tx_queue(journal: &Journal) -> Vec<JournalEntry> {
     let mut entries = Vec::new();
     journal.take(|entry| entries.push(*entry));
-    entries.sort_by_key(|entry| entry.tx_queue);
+    let is_policed = |entry: &JournalEntry| matches!(entry.event, TxQueueEvent::Policed(_));
+    entries.sort_by_key(|entry| (entry.tx_queue, entry.at, !is_policed(entry)));
     entries
 }
 
