@@ -260,7 +260,7 @@ pub(crate) fn arrive(bss: &mut Bss, &(ns, from, station, bytes): &PacketAt) {
 }
 
 /// The entries of each transmit queue in order. At one instant what an access point does with a packet that it has received
-/// comes first: it makes no difference whether that is before or after a timeout of its own, and no rule says so.
+/// comes first: it makes no difference whether that is before or after one of its timeouts, and no rule says so.
 pub(crate) fn by_tx_queue(journal: &Journal) -> Vec<JournalEntry> {
     let mut entries = Vec::new();
     journal.take(|entry| entries.push(*entry));
