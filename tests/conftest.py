@@ -83,6 +83,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(reason)
 
 
+def new_file(path: Path, content: bytes) -> Path:
+    """Writes a file in place of another. To overwrite that takes milliseconds on ext4, which then writes to the disk at once."""
+    path.unlink(missing_ok=True)
+    path.write_bytes(content)
+    return path
+
+
 @pytest.fixture
 def cli() -> Cli:
     """Runs the command line in a separate process, as a user does."""

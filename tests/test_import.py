@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from conftest import ROOT, Cli
+from conftest import ROOT, Cli, new_file
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from wifair import Scenario, load
@@ -898,8 +898,7 @@ def test_a_damaged_file_gives_a_scenario_or_an_error_that_names_it(
         content = (
             PACKED[path.suffix](damaged(inner, seed)) if path.suffix in PACKED and seed % 3 else damaged(whole, seed)
         )
-        (tmp_path / path.name).write_bytes(content)
-        accepted += check_damaged(tmp_path / path.name, *others)
+        accepted += check_damaged(new_file(tmp_path / path.name, content), *others)
     assert accepted > 0
     assert accepted < DAMAGED
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2**20  # KiB
@@ -912,8 +911,7 @@ def test_a_damaged_file_gives_a_scenario_or_an_error_that_names_it(
     head=st.sampled_from([b"", b"Station ", b"name,", b"Survey data from ", b"\x1f\x8b"]),
 )
 def test_any_bytes_give_an_error_or_a_scenario(content: bytes, head: bytes, tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(head + content)
-    check_damaged(tmp_path / "x")
+    check_damaged(new_file(tmp_path / "x", head + content))
 
 
 def test_what_is_known_besides_is_given(here: Cli) -> None:

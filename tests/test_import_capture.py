@@ -14,6 +14,7 @@ from typing import Any
 
 import dpkt  # type: ignore[import-untyped]
 import pytest
+from conftest import new_file
 from test_import import DAMAGED, check_damaged, damaged, simulated_once
 from wifair import Scenario, Traces
 from wifair.errors import InputError
@@ -262,8 +263,7 @@ def test_a_damaged_capture_gives_a_scenario_or_an_error_that_names_it(
     simulated_once(monkeypatch)
     path, accepted = tmp_path / "x.pcap", 0
     for seed in range(DAMAGED):
-        path.write_bytes(small[name][:4] + damaged(small[name][4:], seed))
-        accepted += check_damaged(path)
+        accepted += check_damaged(new_file(path, small[name][:4] + damaged(small[name][4:], seed)))
     assert accepted < DAMAGED
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2**20  # KiB
 

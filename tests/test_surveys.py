@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import Cli
+from conftest import Cli, new_file
 from wifair import Scenario
 from wifair.errors import InputError
 from wifair.observed import Names
@@ -329,7 +329,7 @@ def test_a_damaged_file_gives_a_scenario_or_an_error_that_names_it(tmp_path: Pat
                     del letters[at : at + draw.randint(1, 40)]
                 case _:
                     letters[at:at] = letters[max(at - 30, 0) : at]
-        file = written(tmp_path, "damaged.txt", "".join(letters))
+        file = str(new_file(tmp_path / "damaged.txt", "".join(letters).encode()))
         try:
             Scenario(**neighbourhood(heard_in([file]), "x", Options(channel=36, width_mhz=80)).settings())
             accepted += 1
