@@ -35,13 +35,15 @@ from wifair.study.job import Progress
 DATA = ROOT / "tests" / "data" / "observed"
 FILES = sorted(path for path in DATA.iterdir() if path.suffix in (".txt", ".csv", ".gz"))
 DAMAGED = 300
+# Lengths of runs where nothing is tested that they show.
+BRIEF = {"WARMUP_S": 0.2, "DURATION_S": 0.5, "SEEDS": 2}
 
 
 @pytest.fixture(autouse=True)
 def brief(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Short runs tell collisions from errors, except where that is tested."""
     if not any(word in request.node.name for word in ("imported_from", "told_from", "becomes_a_neighbour")):
-        for name, number in {"WARMUP_S": 0.2, "DURATION_S": 0.5, "SEEDS": 2}.items():
+        for name, number in BRIEF.items():
             monkeypatch.setattr(calibration, name, number)
 
 
@@ -866,8 +868,8 @@ def check_damaged(path: Path, *others: Path) -> bool:
 
 def simulated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulates each plan once, since many damaged files give the same one, and briefly: what it shows is tested elsewhere."""
-    monkeypatch.setattr(calibration, "SEEDS", 4)
-    monkeypatch.setattr(calibration, "DURATION_S", 2.0)
+    for name, number in {"WARMUP_S": 0.2, "DURATION_S": 2.0, "SEEDS": 4}.items():
+        monkeypatch.setattr(calibration, name, number)
     found: dict[str, Any] = {}
     whole = calibration.shown
 
