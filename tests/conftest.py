@@ -27,7 +27,7 @@ LONG = [
     "import",
     "import_capture",
     "cluster",
-    "notebooks",
+    "docsite",
     "lab",
     "load",
     "store",
@@ -39,13 +39,12 @@ LONG = [
     "traces",
     "adaptive_pushout",
     "spm_af_las",
-    "docsite",
 ]
 
 # What only `make test` runs: files whose tests need a browser, a build, other processes, or real time. Single tests, and those
 # that take more than some half a second of processor time, have the marker `whole`.
 WHOLE = {
-    *("adding", "cluster", "docsite", "emulate", "lab", "lab_connections", "load", "notebooks"),
+    *("adding", "cluster", "docsite", "emulate", "lab", "lab_connections", "load"),
     *("python_scheme_ends", "python_scheme_files", "report", "supply"),
 }
 
