@@ -132,6 +132,7 @@ class Rule:
         node = resolved(node)
         self._node = node
         self.types = _types(node)
+        self.kinds = [kind for kind in self.types if kind in _HOLDS]
         self.optional = bool(node.get("nullable")) or "null" in self.types
         self.components = {name: Rule(option) for name, option in variants(node).items()}
         self.words = words(node)
@@ -194,7 +195,7 @@ def checked(value: object, rule: Rule, path: str) -> Any:
         if not isinstance(value, (list, tuple)):
             raise ScenarioError(path, f"{value!r} is not a list", value=value)
         return [checked(entry, rule.entry, f"{path}[{i}]") for i, entry in enumerate(value)]
-    _check_type(value, rule.types, path)
+    _check_type(value, rule.kinds, path)
     if isinstance(value, float) and value.is_integer() and "number" not in rule.types:
         value = int(value)  # such as 1e3
     if rule.end is not None and isinstance(value, int) and not 0 <= value < rule.end:
@@ -267,8 +268,7 @@ _HOLDS: dict[str, Callable[[object], bool]] = {
 }
 
 
-def _check_type(value: object, types: list[str], path: str) -> None:
-    kinds = [kind for kind in types if kind in _HOLDS]
+def _check_type(value: object, kinds: list[str], path: str) -> None:
     if kinds and not any(_HOLDS[kind](value) for kind in kinds):
         unit = unit_of(path.rpartition(".")[2])
         in_unit = f" in {unit}" if unit else ""
