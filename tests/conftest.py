@@ -27,7 +27,7 @@ LONG = [
     "import",
     "import_capture",
     "cluster",
-    "notebooks",
+    "docsite",
     "lab",
     "load",
     "store",
@@ -39,13 +39,12 @@ LONG = [
     "traces",
     "adaptive_pushout",
     "spm_af_las",
-    "docsite",
 ]
 
 # What only `make test` runs: files whose tests need a browser, a build, other processes, or real time. Single tests, and those
 # that take more than some half a second of processor time, have the marker `whole`.
 WHOLE = {
-    *("adding", "cluster", "docsite", "emulate", "lab", "lab_connections", "load", "notebooks"),
+    *("adding", "cluster", "docsite", "emulate", "lab", "lab_connections", "load"),
     *("python_scheme_ends", "python_scheme_files", "report", "supply"),
 }
 
@@ -81,6 +80,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if os.environ.get("CI") == "true":
             pytest.fail(reason, pytrace=False)
         pytest.skip(reason)
+
+
+def new_file(path: Path, content: bytes) -> Path:
+    """Writes a file in place of another. To overwrite that takes milliseconds on ext4, which then writes to the disk at once."""
+    path.unlink(missing_ok=True)
+    path.write_bytes(content)
+    return path
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT
 from wifair import Scenario, _native
 from wifair.scenario import components
-from wifair.scenario.scenario import _PlanBuilder
+from wifair.scenario.scenario import _PlanBuilder, ap_rule, event_rule, flow_rule, station_rule
 
 import docsite.components as pages
 from docsite.keys import KINDS
@@ -71,6 +71,12 @@ def grown() -> tuple[Path, Path]:
     return copy, ROOT / "target" / "debug" / "examples" / "grown"
 
 
+def forget_the_schema() -> None:
+    """Clears what was read from the engine's schema."""
+    for kept in (components.plan_node, components.plan_rule, flow_rule, station_rule, ap_rule, event_rule):
+        kept.cache_clear()
+
+
 def test_the_page_has_a_row_for_each_kind() -> None:
     page = (ROOT / "docs/adding.md").read_text(encoding="utf-8")
     rows = re.findall(
@@ -85,7 +91,7 @@ def test_a_component_of_each_kind_is_one_file_and_one_line(
     grown: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     copy, program = grown
-    request.addfinalizer(components.plan_node.cache_clear)
+    request.addfinalizer(forget_the_schema)
 
     def told(*arguments: str) -> Any:
         return json.loads(subprocess.run([program, *arguments], check=True, capture_output=True, text=True).stdout)
@@ -99,7 +105,7 @@ def test_a_component_of_each_kind_is_one_file_and_one_line(
         monkeypatch.setattr(module, "engine_schema", lambda: schema)
     monkeypatch.setattr("docsite.keys.engine_schema", lambda: schema)
     monkeypatch.setattr("wifair.scenario.scenario.engine_schema", lambda: schema)
-    components.plan_node.cache_clear()
+    forget_the_schema()
     monkeypatch.setattr(pages, "ROOT", copy)
     # The engine that is installed does not know them; the program refuses what is wrong.
     monkeypatch.setattr(_native, "canonical", lambda plan, _: plan)

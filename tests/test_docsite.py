@@ -15,6 +15,7 @@ import pytest
 import typer
 import wifair
 from conftest import ROOT
+from test_notebooks import NOTEBOOKS, Ran, check_run, run_by_docsite
 from wifair import plots, stats
 from wifair.cli.app import app
 from wifair.scenario.components import engine_schema
@@ -33,10 +34,19 @@ def build(configuration: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    done = build(assemble(tmp_path_factory.mktemp("site") / "docs"))
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Ran]]:
+    """The site, and the notebooks that were run for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        ran = run_by_docsite(patch)
+        configuration = assemble(tmp_path_factory.mktemp("site") / "docs")
+    done = build(configuration)
     assert done.returncode == 0, done.stdout + done.stderr
-    return tmp_path_factory.getbasetemp() / "site0" / "docs" / "site"
+    return configuration.parent / "site", ran
+
+
+@pytest.fixture(scope="module")
+def site(built: tuple[Path, dict[str, Ran]]) -> Path:
+    return built[0]
 
 
 def test_every_kind_of_component_is_known_to_the_site() -> None:
@@ -141,7 +151,14 @@ def test_whatever_a_page_refers_to_is_there(site: Path) -> None:
     assert missing == []
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
+def test_notebooks_run_and_solutions_have_the_numbers_of_their_runs(
+    path: Path, built: tuple[Path, dict[str, Ran]]
+) -> None:
+    check_run(built[1][path.stem])
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
 def test_every_notebook_is_there_with_its_outputs(path: Path, site: Path) -> None:
     page = (site / "notebooks" / f"{path.stem}.html").read_text(encoding="utf-8")
     shown = re.findall(rf'<img[^>]* src="?({path.stem}-[\w-]+\.png)', page)

@@ -141,7 +141,7 @@ def test_runs_of_the_same_network_show_what_was_measured(tmp_path: Path) -> None
 
 
 @pytest.mark.whole
-def test_a_load_that_was_read_is_as_uncertain_as_a_measurement(cli: Cli, tmp_path: Path) -> None:
+def test_a_load_that_was_read_is_as_uncertain_as_a_measurement(here: Cli, tmp_path: Path) -> None:
     """Pages of one measurement are more than those of another one by chance alone, which the mark of the load says."""
     pages = "{ name = 'udp', rate_mbps = RATE, arrivals = 'poisson' }"
     text = (
@@ -154,7 +154,7 @@ def test_a_load_that_was_read_is_as_uncertain_as_a_measurement(cli: Cli, tmp_pat
     for mark in ("", "  # assumed: the mean rate of one measurement"):
         file = tmp_path / "mine.toml"
         file.write_text(text.replace("RATE", "0.66") + mark + "\n")
-        done = cli("explain", file, "--measured", tmp_path / "ap" / "seed-41", "--json")
+        done = here("explain", file, "--measured", tmp_path / "ap" / "seed-41", "--json")
         found = json.loads(done.stdout)["measured"]["quantities"]
         alike[mark] = {each["quantity"]: each["is_alike"] for each in found}
     for quantity in ("goodput", "down", "airtime"):
@@ -162,8 +162,11 @@ def test_a_load_that_was_read_is_as_uncertain_as_a_measurement(cli: Cli, tmp_pat
 
 
 @pytest.mark.whole
-def test_a_network_that_differs_is_shown_where_it_differs(cli: Cli, tmp_path: Path) -> None:
+def test_a_network_that_differs_is_shown_where_it_differs(
+    here: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The phone is farther away than the scenario assumes."""
+    monkeypatch.setenv("COLUMNS", "200")
     shown_by(tmp_path / "ap", 41, **{**PAIR, "stations": [PAIR["stations"][0], {"name": "phone", "mcs": 1}]})
     file = tmp_path / "mine.toml"
     file.write_text(
@@ -172,14 +175,14 @@ def test_a_network_that_differs_is_shown_where_it_differs(cli: Cli, tmp_path: Pa
         "[[flows]]\ndirection = 'down'\nstation = 'laptop'\n[[flows]]\ndirection = 'up'\nstation = 'phone'\n"
     )
     folder = tmp_path / "ap" / "seed-41"
-    done = cli("explain", file, "--measured", folder)
+    done = here("explain", file, "--measured", folder)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("The air is full: ")
     assert re.search(r"Runs differ from what was measured \(.*?\) in \d+ of \d+", done.stdout, re.DOTALL)
     assert re.search(r"^phone +– +[\d.]+ / [\d.]+\*", done.stdout, re.MULTILINE)
     assert "seeds 1 to 12" in done.stdout
     told = json.loads(
-        cli(
+        here(
             "explain", file, "--json", *(word for each in sorted(folder.iterdir()) for word in ("--measured", each))
         ).stdout
     )
@@ -197,8 +200,8 @@ def test_a_network_that_differs_is_shown_where_it_differs(cli: Cli, tmp_path: Pa
         (["flats", "--measured", "nowhere.txt"], "--measured has one BSS"),
     ],
 )
-def test_a_measurement_that_cannot_be_compared_is_refused(cli: Cli, arguments: list[str], told: str) -> None:
-    done = cli("explain", *arguments)
+def test_a_measurement_that_cannot_be_compared_is_refused(here: Cli, arguments: list[str], told: str) -> None:
+    done = here("explain", *arguments)
     assert done.returncode == 2
     assert told in done.stderr
     assert done.stderr.count("\n") == 1

@@ -51,23 +51,23 @@ def test_a_figure_has_a_panel_per_floor_with_metres_and_all_channels() -> None:
 
 
 @pytest.mark.whole
-def test_the_command_draws_and_lists(cli: Cli, tmp_path: Path) -> None:
+def test_the_command_draws_and_lists(here: Cli, tmp_path: Path) -> None:
     drawn = tmp_path / "plan.svg"
-    result = cli("field", "show", "neighbours", "--figure", str(drawn))
+    result = here("field", "show", "neighbours", "--figure", str(drawn))
     assert result.returncode == 0, result.stderr
     assert "left -56, right -56" in result.stdout
     assert drawn.read_text(encoding="utf-8").startswith("<?xml")
-    told = json.loads(cli("field", "show", "neighbours", "--json").stdout)
+    told = json.loads(here("field", "show", "neighbours", "--json").stdout)
     assert told["hidden_pairs"] == 1
     assert told["hidden"] == [["left-laptop", "right-laptop"]]
     assert told["hears"]["right"] == [{"bss": "mine", "dbm": pytest.approx(-56.17, abs=0.01)}]
 
 
 @pytest.mark.whole
-def test_a_drawn_scenario_is_printed_as_toml(cli: Cli, tmp_path: Path) -> None:
+def test_a_drawn_scenario_is_printed_as_toml(here: Cli, tmp_path: Path) -> None:
     file = tmp_path / "row.toml"
     file.write_text(document({"building": ROW}), encoding="utf-8")
-    printed = cli("field", "show", str(file), "--toml").stdout
+    printed = here("field", "show", str(file), "--toml").stdout
     assert Scenario(**tomllib.loads(printed)).plan_json == Scenario(building=ROW).plan_json
 
 
@@ -87,11 +87,11 @@ def test_what_has_no_plan_is_refused() -> None:
 
 
 @pytest.mark.whole
-def test_nodes_without_places_have_no_figure(cli: Cli, tmp_path: Path) -> None:
-    result = cli("field", "show", "hidden", "--figure", str(tmp_path / "x.png"))
+def test_nodes_without_places_have_no_figure(here: Cli, tmp_path: Path) -> None:
+    result = here("field", "show", "hidden", "--figure", str(tmp_path / "x.png"))
     assert result.returncode == 2
     assert "no positions" in result.stderr
-    assert "1 hidden pair" in cli("field", "show", "hidden").stdout
+    assert "1 hidden pair" in here("field", "show", "hidden").stdout
 
 
 def test_a_report_of_several_bsss_has_the_floor_plan_and_a_row_per_bss(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, new_file
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from wifair import Scenario, ScenarioError
@@ -142,7 +142,6 @@ def test_a_damaged_file_is_refused_in_one_sentence(
     for at, length, new in cuts:
         at %= len(text) + 1
         text = text[:at] + new + text[at + length :]
-    path: Path = tmp_path_factory.getbasetemp() / "damaged.toml"
-    path.write_bytes(text)
+    path = new_file(tmp_path_factory.getbasetemp() / "damaged.toml", text)
     with suppress(InputError):
         Scenario.from_toml(path)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from conftest import ROOT, Cli
+from conftest import ROOT, Cli, new_file
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from wifair import Scenario, load
@@ -35,13 +35,15 @@ from wifair.study.job import Progress
 DATA = ROOT / "tests" / "data" / "observed"
 FILES = sorted(path for path in DATA.iterdir() if path.suffix in (".txt", ".csv", ".gz"))
 DAMAGED = 300
+# Lengths of runs where nothing is tested that they show.
+BRIEF = {"WARMUP_S": 0.2, "DURATION_S": 0.5, "SEEDS": 2}
 
 
 @pytest.fixture(autouse=True)
 def brief(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Short runs tell collisions from errors, except where that is tested."""
     if not any(word in request.node.name for word in ("imported_from", "told_from", "becomes_a_neighbour")):
-        for name, number in {"WARMUP_S": 0.2, "DURATION_S": 0.5, "SEEDS": 2}.items():
+        for name, number in BRIEF.items():
             monkeypatch.setattr(calibration, name, number)
 
 
@@ -866,8 +868,8 @@ def check_damaged(path: Path, *others: Path) -> bool:
 
 def simulated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulates each plan once, since many damaged files give the same one, and briefly: what it shows is tested elsewhere."""
-    monkeypatch.setattr(calibration, "SEEDS", 4)
-    monkeypatch.setattr(calibration, "DURATION_S", 2.0)
+    for name, number in {"WARMUP_S": 0.2, "DURATION_S": 2.0, "SEEDS": 4}.items():
+        monkeypatch.setattr(calibration, name, number)
     found: dict[str, Any] = {}
     whole = calibration.shown
 
@@ -898,8 +900,7 @@ def test_a_damaged_file_gives_a_scenario_or_an_error_that_names_it(
         content = (
             PACKED[path.suffix](damaged(inner, seed)) if path.suffix in PACKED and seed % 3 else damaged(whole, seed)
         )
-        (tmp_path / path.name).write_bytes(content)
-        accepted += check_damaged(tmp_path / path.name, *others)
+        accepted += check_damaged(new_file(tmp_path / path.name, content), *others)
     assert accepted > 0
     assert accepted < DAMAGED
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2**20  # KiB
@@ -912,8 +913,7 @@ def test_a_damaged_file_gives_a_scenario_or_an_error_that_names_it(
     head=st.sampled_from([b"", b"Station ", b"name,", b"Survey data from ", b"\x1f\x8b"]),
 )
 def test_any_bytes_give_an_error_or_a_scenario(content: bytes, head: bytes, tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(head + content)
-    check_damaged(tmp_path / "x")
+    check_damaged(new_file(tmp_path / "x", head + content))
 
 
 def test_what_is_known_besides_is_given(here: Cli) -> None:

@@ -241,56 +241,56 @@ def file(tmp_path: Path) -> str:
 
 
 @pytest.mark.whole
-def test_run_shows_one_bss(cli: Cli, file: str) -> None:
-    told = cli("run", file, "--seeds", "2")
+def test_run_shows_one_bss(here: Cli, file: str) -> None:
+    told = here("run", file, "--seeds", "2")
     assert told.returncode == 0, told.stderr
     assert "flat-2 " in told.stdout, "each BSS has a line"
     assert "television-film" in told.stdout
     assert "flat-2-television-film" not in told.stdout
     assert "the flows are those of mine; --bss NAME shows those of another BSS: flat-2" in told.stderr
-    assert "flat-2-television-film" in cli("run", file, "--seeds", "2", "--verbose").stdout
-    theirs = cli("run", file, "--seeds", "2", "--bss", "flat-2", "--scheme", "mac80211")
+    assert "flat-2-television-film" in here("run", file, "--seeds", "2", "--verbose").stdout
+    theirs = here("run", file, "--seeds", "2", "--bss", "flat-2", "--scheme", "mac80211")
     assert "flat-2-television-film" in theirs.stdout
     assert "  television-film" not in theirs.stdout
-    found = json.loads(cli("run", file, "--seeds", "2", "--bss", "flat-2", "--json").stdout)
+    found = json.loads(here("run", file, "--seeds", "2", "--bss", "flat-2", "--json").stdout)
     assert found["bss"] == "flat-2"
     assert {row["flow"].partition("-")[0] for row in found["flows"]} == {"flat"}
 
 
 @pytest.mark.whole
 @pytest.mark.parametrize("command", ["run", "explain", "compare"])
-def test_a_wrong_name_is_refused(cli: Cli, file: str, command: str) -> None:
-    told = cli(command, file, "--bss", "flat2")
+def test_a_wrong_name_is_refused(here: Cli, file: str, command: str) -> None:
+    told = here(command, file, "--bss", "flat2")
     assert told.returncode == 2
     assert "--bss" in told.stderr or "bss:" in told.stderr
     assert "did you mean flat-2? Allowed here: mine, flat-2, flat-3." in told.stderr
-    alone = cli(command, "cafe", "--bss", "mine")
+    alone = here(command, "cafe", "--bss", "mine")
     assert alone.returncode == 2
     assert "the scenario has one BSS" in alone.stderr
 
 
 @pytest.mark.whole
-def test_explain_explains_one_bss(cli: Cli, file: str) -> None:
-    told = cli("explain", file, "--seeds", "1", "--bss", "flat-3")
+def test_explain_explains_one_bss(here: Cli, file: str) -> None:
+    told = here("explain", file, "--seeds", "1", "--bss", "flat-3")
     assert "flat-3: its frames are on the air" in told.stdout
     assert "flat-3-television-film" in told.stdout
     assert "flat-2" not in told.stdout.split("\n\n", 1)[1]
 
 
 @pytest.mark.whole
-def test_compare_judges_one_bss_and_shows_the_others(cli: Cli, file: str) -> None:
-    told = cli("compare", file, "--seeds", "3", "--bss", "flat-3")
+def test_compare_judges_one_bss_and_shows_the_others(here: Cli, file: str) -> None:
+    told = here("compare", file, "--seeds", "3", "--bss", "flat-3")
     assert told.returncode == 0, told.stderr
     assert "The scheme is that of flat-3; its neighbours keep theirs." in told.stdout
     assert "The others (2 BSSs). Mean" in told.stdout
     assert "The others (2 BSSs), mac80211 against droptail" in " ".join(told.stdout.split())
     assert "judged are" not in told.stderr
-    whole = cli("compare", file, "--seeds", "3")
+    whole = here("compare", file, "--seeds", "3")
     assert "judged are the flows of all 3 BSSs together; --bss mine judges those of mine alone." in whole.stderr
-    found = json.loads(cli("compare", file, "--seeds", "3", "--bss", "flat-3", "--json").stdout)
+    found = json.loads(here("compare", file, "--seeds", "3", "--bss", "flat-3", "--json").stdout)
     assert {row["bss"] for row in found["others"]} == {"the others", "mine", "flat-2"}
     for option in ("--judge", "--all"):
-        refused = cli("compare", *([] if option == "--all" else [file]), option, "--bss", "mine")
+        refused = here("compare", *([] if option == "--all" else [file]), option, "--bss", "mine")
         assert refused.returncode == 2
         assert "--bss" in refused.stderr
 
@@ -307,7 +307,7 @@ building.load = [1, 2]
 
 
 @pytest.mark.whole
-def test_a_study_varies_what_a_building_draws(cli: Cli, file: str, tmp_path: Path) -> None:
+def test_a_study_varies_what_a_building_draws(here: Cli, file: str, tmp_path: Path) -> None:
     study = tmp_path / "study.toml"
     study.write_text(STUDY, encoding="utf-8")
     loaded = Sweep.from_toml(study, bss="mine")
@@ -316,17 +316,17 @@ def test_a_study_varies_what_a_building_draws(cli: Cli, file: str, tmp_path: Pat
     assert loaded.differences(results)[0]["metric"] == "total_mbps"
     assert loaded.judged(results).bss_names == ["mine"]
     store = str(tmp_path / "store")
-    told = cli("sweep", str(study), "--bss", "mine", "--store", store)
+    told = here("sweep", str(study), "--bss", "mine", "--store", store)
     assert told.returncode == 0, told.stderr
     headings = " ".join(told.stdout.split())
     assert "the others: total" in headings or "the others:" in headings
     found = json.loads(
-        cli("sweep", str(study), "--bss", "flat-2", "--schemes", "codel", "--store", store, "--json").stdout
+        here("sweep", str(study), "--bss", "flat-2", "--schemes", "codel", "--store", store, "--json").stdout
     )
     assert found["bss"] == "flat-2"
     assert {row["metric"] for row in found["others"]} == {"total_mbps", "transfer_mean_s", "delay_p95_ms", "mos_least"}
     assert all("bss[flat-2].ap.scheme" in cell["keys"] for cell in found["scenarios"])
-    refused = cli("sweep", str(study), "--bss", "mien", "--store", store)
+    refused = here("sweep", str(study), "--bss", "mien", "--store", store)
     assert "bss: no BSS is called 'mien'; did you mean mine?" in refused.stderr
     study.write_text(f'bss = "flat-3"\n{STUDY}', encoding="utf-8")
     assert Sweep.from_toml(study).bss == "flat-3"
@@ -351,13 +351,13 @@ def test_tune_searches_for_one_bss(row: Scenario) -> None:
 
 
 @pytest.mark.whole
-def test_tune_says_whose_goals_they_are(cli: Cli, file: str, tmp_path: Path) -> None:
+def test_tune_says_whose_goals_they_are(here: Cli, file: str, tmp_path: Path) -> None:
     pytest.importorskip("optuna")
     options = ["--over", "bss[mine].channel=42,106", "--goal", "delay_p95_ms", "--seeds", "2", "--runs", "30"]
-    told = cli("tune", file, *options, "--bss", "mine", "--store", str(tmp_path / "store"))
+    told = here("tune", file, *options, "--bss", "mine", "--store", str(tmp_path / "store"))
     assert told.returncode == 0, told.stderr
     assert "by lowest delay_p95_ms of mine" in " ".join(told.stdout.split())
-    whole = cli("tune", file, *options, "--store", str(tmp_path / "store"))
+    whole = here("tune", file, *options, "--store", str(tmp_path / "store"))
     assert "judged are the flows of all 3 BSSs together" in whole.stderr
 
 
@@ -544,14 +544,14 @@ def test_a_probe_is_added_in_the_bss_that_is_judged() -> None:
 
 
 @pytest.mark.whole
-def test_advice_needs_the_name_of_a_bss(cli: Cli, file: str) -> None:
+def test_advice_needs_the_name_of_a_bss(here: Cli, file: str) -> None:
     with pytest.raises(
         InputError, match=r"--bss: advice is for one BSS of several; allowed here: mine, flat-2, flat-3\."
     ):
         advised("")
     with pytest.raises(InputError, match="did you mean flat-2"):
         advised("flat2")
-    told = cli("advise", file, "--bss", "mine", "--population")
+    told = here("advise", file, "--bss", "mine", "--population")
     assert told.returncode == 2
     assert "--population" in told.stderr
 

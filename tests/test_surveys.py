@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import Cli
+from conftest import Cli, new_file
 from wifair import Scenario
 from wifair.errors import InputError
 from wifair.observed import Names
@@ -329,7 +329,7 @@ def test_a_damaged_file_gives_a_scenario_or_an_error_that_names_it(tmp_path: Pat
                     del letters[at : at + draw.randint(1, 40)]
                 case _:
                     letters[at:at] = letters[max(at - 30, 0) : at]
-        file = written(tmp_path, "damaged.txt", "".join(letters))
+        file = str(new_file(tmp_path / "damaged.txt", "".join(letters).encode()))
         try:
             Scenario(**neighbourhood(heard_in([file]), "x", Options(channel=36, width_mhz=80)).settings())
             accepted += 1
@@ -339,10 +339,10 @@ def test_a_damaged_file_gives_a_scenario_or_an_error_that_names_it(tmp_path: Pat
 
 
 @pytest.mark.whole
-def test_the_command_writes_a_scenario_that_runs(tmp_path: Path, cli: Cli) -> None:
+def test_the_command_writes_a_scenario_that_runs(tmp_path: Path, here: Cli) -> None:
     file = written(tmp_path, "scan.txt", SCAN)
     out = tmp_path / "street.toml"
-    result = cli("field", "import", f"laptop={file}", "--out", str(out))
+    result = here("field", "import", f"laptop={file}", "--out", str(out))
     assert result.returncode == 0, result.stderr
     results = Scenario.from_toml(out).override({"run.warmup_s": 0.5, "run.duration_s": 1}).run(seeds=1)
     assert results.bsss["bss"].to_list() == ["mine", "bss-1", "bss-2", "bss-3", "bss-4"]

@@ -93,16 +93,20 @@ SCENARIOS = {
 
 CHECKED = [word for protocol in ("tcp", "ip", "udp", "wlan") for word in ("-o", f"{protocol}.check_checksum:TRUE")]
 # tshark's status of a checksum.
-GOOD, BAD = "1", "0"
+GOOD, BAD = "Good", "Bad"
 
 
 def tshark(capture: Path, *fields: str, show: str = "frame") -> list[dict[str, str]]:
-    """What tshark says of each packet that `show` lets through."""
-    wanted = [word for field in fields for word in ("-e", field)]
-    command = ["tshark", "-n", "-r", str(capture), *CHECKED, "-T", "fields", *wanted, "-Y", show]
+    """What tshark says of each packet that `show` lets through.
+
+    Fields are columns of its list of packets, with texts in quotes: with `-T fields` it builds whole trees, which takes twice as long.
+    """
+    columns = ",".join(f'"{number}","%Cus:{field}:0:U"' for number, field in enumerate(fields))
+    shown = ["-o", f"gui.column.format:{columns}", "-T", "tabs", "-Y", show]
+    command = ["tshark", "-n", "-r", str(capture), *CHECKED, *shown]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return [dict(zip(fields, line.split("\t"), strict=True)) for line in done.stdout.splitlines()]
+    return [dict(zip(fields, line.replace('"', "").split("\t"), strict=True)) for line in done.stdout.splitlines()]
 
 
 @dataclass
@@ -189,6 +193,7 @@ def test_tshark_finds_nothing_wrong(name: str, tmp_path: Path) -> None:
         assert sum(found.values()) == len(by_packet)
         assert set(found) == set(transports)
         assert len(with_ip) > len(packets) / 4
+        assert on_air or len(with_ip) == len(packets)
 
 
 @pytest.mark.needs("tshark")

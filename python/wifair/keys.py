@@ -6,6 +6,7 @@ import difflib
 import json
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 
 from wifair.errors import InputError, ScenarioError
@@ -125,5 +126,9 @@ def unknown_key(path: str, key: str, value: object, known: Iterable[str], where:
 
 def join(path: str, key: str) -> str:
     """The path of `key` below `path`, quoted as TOML requires."""
-    key = key if BARE_KEY.fullmatch(key) else json.dumps(key, ensure_ascii=False)
-    return f"{path}.{key}" if path else key
+    return f"{path}.{_quoted(key)}" if path else _quoted(key)
+
+
+@lru_cache(1024)  # every key of a scenario is asked for, most of them many times
+def _quoted(key: str) -> str:
+    return key if BARE_KEY.fullmatch(key) else json.dumps(key, ensure_ascii=False)

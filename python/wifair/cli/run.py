@@ -105,7 +105,6 @@ def run(
     from wifair.cli.printed import kept, print_needed
     from wifair.cli.printed_flows import print_checks
     from wifair.cli.schemes_of_files import assignments
-    from wifair.observed import as_ap as of_ap
     from wifair.report import flent as of_flent
     from wifair.results.results import writable_folder
     from wifair.scenario.scenario import Scenario
@@ -123,6 +122,8 @@ def run(
         loaded = warmup.with_series(loaded)
     loaded = of_flent.sampled(loaded, flent) if flent else loaded
     if as_ap:
+        from wifair.observed import as_ap as of_ap
+
         writable_folder(as_ap)
     study = Study([Cell(title, loaded)], seeds, title)
     folder = opened(store)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from wifair.observed.bitrate import Bitrate
 from wifair.observed.network import Counters, Direction, Observed, Station, Traffic, Value, assumed, read
@@ -56,8 +56,7 @@ class Way:
             self.seconds, self.last_second = self.seconds + 1, int(at)
 
 
-@dataclass(frozen=True)
-class Packet:
+class Packet(NamedTuple):
     """Headers of a packet: both ends with address and port, bytes of payload, the DSCP, and of TCP flags and sequence number."""
 
     protocol: int

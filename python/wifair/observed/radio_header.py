@@ -6,7 +6,8 @@ Of radiotap: flags, the rate or the mode of HT, VHT and HE, whether there is a r
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from wifair.observed.bitrate import HE_GI_NS, Bitrate, mbps
 
@@ -39,8 +40,7 @@ _HE_WIDTHS = (20, 40, 80, 160)
 _LLC = b"\xaa\xaa\x03\x00\x00\x00"
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(NamedTuple):
     """A data frame between an access point and a station: addresses, whether it is a retry, its TID and sequence number, its packet."""
 
     station: str
@@ -102,6 +102,21 @@ def _radiotap(captured: bytes) -> tuple[Bitrate | None, int, bool, int, int]:
         (words,) = struct.unpack_from("<I", captured, at)
         at += 4
     rate, frequency, flags = None, 0, 0
+    for bit, begin, end in _places(present, at):
+        field = captured[begin:end]
+        if bit == _FLAGS:
+            flags = field[0]
+        elif bit == _CHANNEL:
+            (frequency,) = struct.unpack_from("<H", field)
+        else:
+            rate = _rate(bit, field) or (None if bit == _RATE else rate)
+    return rate, frequency, has_signal, flags, length
+
+
+@lru_cache(64)  # the records of a radio have the same few fields
+def _places(present: int, at: int) -> tuple[tuple[int, int, int], ...]:
+    """Bit, begin and end of the fields that are read, where the first field of all begins at `at`."""
+    places = []
     for bit in range(_MORE):
         if not present >> bit & 1:
             continue
@@ -109,17 +124,18 @@ def _radiotap(captured: bytes) -> tuple[Bitrate | None, int, bool, int, int]:
             break
         align, size = _FIELDS[bit]
         at += -at % align
-        field = captured[at : at + size]
+        if bit in (_FLAGS, _RATE, _CHANNEL, _MCS, _VHT, _HE):
+            places.append((bit, at, at + size))
         at += size
-        if bit == _FLAGS:
-            flags = field[0]
-        elif bit == _RATE:
-            rate = Bitrate(field[0] / 2) if field[0] else None
-        elif bit == _CHANNEL:
-            (frequency,) = struct.unpack_from("<H", field)
-        elif bit in (_MCS, _VHT, _HE):
-            rate = {_MCS: _ht, _VHT: _vht, _HE: _he}[bit](field) or rate
-    return rate, frequency, has_signal, flags, length
+    return tuple(places)
+
+
+@lru_cache(1024)
+def _rate(bit: int, field: bytes) -> Bitrate | None:
+    """The rate or mode of a field."""
+    if bit == _RATE:
+        return Bitrate(field[0] / 2) if field[0] else None
+    return {_MCS: _ht, _VHT: _vht, _HE: _he}[bit](field)
 
 
 def _ht(field: bytes) -> Bitrate | None:

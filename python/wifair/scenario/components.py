@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, cached_property
 from typing import Any
 
 from wifair.errors import ScenarioError
@@ -125,53 +125,96 @@ def words(node: Node) -> list[str]:
     return listed
 
 
-def checked(value: object, node: Node, path: str) -> Any:
+class Rule:
+    """What a node of the schema allows. A scenario has the same keys many times, so a rule reads its node once."""
+
+    def __init__(self, node: Node) -> None:
+        node = resolved(node)
+        self._node = node
+        self.types = _types(node)
+        self.kinds = [kind for kind in self.types if kind in _HOLDS]
+        self.optional = bool(node.get("nullable")) or "null" in self.types
+        self.components = {name: Rule(option) for name, option in variants(node).items()}
+        self.words = words(node)
+        self.is_table = "properties" in node and "object" in self.types
+        self.is_list = "array" in self.types and "items" in node
+        bits = re.fullmatch(r"uint(\d*)", str(node.get("format", "")))
+        # The end of a range of whole numbers from 0, exclusive; None for another type.
+        self.end = 2 ** int(bits[1] or 64) if bits else None
+
+    @cached_property
+    def keys(self) -> dict[str, Rule]:
+        """The rules of a table's keys."""
+        return {key: Rule(node) for key, node in properties(self._node).items()}
+
+    @cached_property
+    def entry(self) -> Rule:
+        """The rule of a list's entries."""
+        return Rule(self._node["items"])
+
+    @cached_property
+    def parameters(self) -> Rule:
+        """The rule of a component's keys other than its name."""
+        return table_of({key: node for key, node in properties(self._node).items() if key != "name"})
+
+    @property
+    def range_words(self) -> str:
+        """The range of whole numbers: the one that the description has, else the one of the type."""
+        described = re.search(r"\b\d+ to \d+\b", str(self._node.get("description", "")))
+        most = f"to {self.end - 1}" if self.end and self.end < 2**64 else "on"
+        return described[0] if described else f"whole numbers from 0 {most}"
+
+
+def table_of(keys: Mapping[str, Node]) -> Rule:
+    """The rule of a table with these keys."""
+    return Rule({"type": "object", "properties": keys})
+
+
+@cache
+def plan_rule(*keys: str) -> Rule:
+    """The rule of the plan's key at the given path, as in `plan_node`."""
+    return Rule(plan_node(*keys))
+
+
+def checked(value: object, rule: Rule, path: str) -> Any:
     """`value` in the plan's form (a component's name becomes its table). Raises `ScenarioError` if it is invalid."""
-    node = resolved(node)
-    types = _types(node)
-    optional = bool(node.get("nullable")) or "null" in types
-    if value is None and optional:
+    if value is None and rule.optional:
         return None
-    choice = variants(node)
-    if choice:
-        return _checked_component(value, choice, path)
-    allowed = words(node)
-    if allowed:
-        if value not in allowed:
-            hint = nearest(value, allowed) if isinstance(value, str) else ""
-            raise ScenarioError(path, f"{value!r} is no choice", value=value, allowed=", ".join(allowed), hint=hint)
+    if rule.components:
+        return _checked_component(value, rule.components, path)
+    if rule.words:
+        if value not in rule.words:
+            hint = nearest(value, rule.words) if isinstance(value, str) else ""
+            allowed = ", ".join(rule.words)
+            raise ScenarioError(path, f"{value!r} is no choice", value=value, allowed=allowed, hint=hint)
         return value
-    if "properties" in node and "object" in types:
+    if rule.is_table:
         # TOML has no null: `false` takes away a table that a profile or a default has.
-        return None if value is False and optional else checked_table(value, node, path)
-    if "array" in types and "items" in node:
+        return None if value is False and rule.optional else checked_table(value, rule, path)
+    if rule.is_list:
         if not isinstance(value, (list, tuple)):
             raise ScenarioError(path, f"{value!r} is not a list", value=value)
-        return [checked(entry, node["items"], f"{path}[{i}]") for i, entry in enumerate(value)]
-    _check_type(value, types, path)
-    if isinstance(value, float) and value.is_integer() and "number" not in types:
+        return [checked(entry, rule.entry, f"{path}[{i}]") for i, entry in enumerate(value)]
+    _check_type(value, rule.kinds, path)
+    if isinstance(value, float) and value.is_integer() and "number" not in rule.types:
         value = int(value)  # such as 1e3
-    bits = re.fullmatch(r"uint(\d*)", str(node.get("format", "")))
-    if bits and isinstance(value, int) and not 0 <= value < 2 ** int(bits[1] or 64):
-        described = re.search(r"\b\d+ to \d+\b", str(node.get("description", "")))
-        most = f"to {2 ** int(bits[1]) - 1}" if bits[1] and int(bits[1]) < 64 else "on"
-        range_ = described[0] if described else f"whole numbers from 0 {most}"
-        raise ScenarioError(path, f"{value} is not allowed", value=value, allowed=range_)
+    if rule.end is not None and isinstance(value, int) and not 0 <= value < rule.end:
+        raise ScenarioError(path, f"{value} is not allowed", value=value, allowed=rule.range_words)
     return value
 
 
-def checked_table(value: object, node: Node, path: str, component: str = "") -> dict[str, Any]:
+def checked_table(value: object, rule: Rule, path: str, component: str = "") -> dict[str, Any]:
     """Checks the keys and values of a table. Returns it in the plan's form."""
+    known = rule.keys
     if not isinstance(value, Mapping):
-        raise ScenarioError(path, f"{value!r} is not a table of keys", value=value, allowed=", ".join(properties(node)))
-    known = properties(node)
+        raise ScenarioError(path, f"{value!r} is not a table of keys", value=value, allowed=", ".join(known))
     for key in value:
         if key not in known:
             raise unknown_key(path, key, value[key], known, f" of {component}" if component else "")
     return {key: checked(entry, known[key], join(path, key)) for key, entry in value.items()}
 
 
-def _checked_component(value: object, choice: dict[str, Node], path: str) -> dict[str, Any]:
+def _checked_component(value: object, choice: dict[str, Rule], path: str) -> dict[str, Any]:
     from wifair.scheme.python import MARK, PythonScheme
 
     table: Mapping[str, Any] = {"name": value} if isinstance(value, str) else value  # type: ignore[assignment]
@@ -192,22 +235,15 @@ def _checked_component(value: object, choice: dict[str, Node], path: str) -> dic
             problem, hint = f"{name} is not modelled ({lack})", ""
         in_python = ["or on the command line FILE.py:CLASS"] if "droptail" in choice else []
         raise ScenarioError(path, problem, value=name, allowed=", ".join([*sorted(choice), *in_python]), hint=hint)
-    own = properties(choice[name])
+    own = choice[name].keys
     for key in (key for key in table if key not in own):
-        owners = [other for other, option in choice.items() if key in properties(option)]
+        owners = [other for other, option in choice.items() if key in option.keys]
         if owners:
             problem = f"{name!r} has no such parameter (value {table[key]!r}), it belongs to {', '.join(owners)}"
             parameters = ", ".join(sorted(set(own) - {"name"})) or f"no parameters, {name!r} has none"
             raise ScenarioError(join(path, key), problem, value=table[key], allowed=parameters)
-    settings = checked_table(
-        {key: table[key] for key in table if key != "name"}, _without_name(choice[name]), path, repr(name)
-    )
-    return {"name": name, **settings}
-
-
-def _without_name(node: Node) -> Node:
-    known = {key: value for key, value in properties(node).items() if key != "name"}
-    return {"type": "object", "properties": known}
+    given = {key: entry for key, entry in table.items() if key != "name"}
+    return {"name": name, **checked_table(given, choice[name].parameters, path, repr(name))}
 
 
 def _types(node: Node) -> list[str]:
@@ -217,19 +253,23 @@ def _types(node: Node) -> list[str]:
     return [types] if isinstance(types, str) else list(types)
 
 
-def _check_type(value: object, types: list[str], path: str) -> None:
-    whole = isinstance(value, int) and not isinstance(value, bool)  # of any length
-    real = isinstance(value, float) and math.isfinite(value)
-    holds = {
-        "number": whole or real,
-        "integer": whole or (isinstance(value, float) and value.is_integer()),
-        "boolean": isinstance(value, bool),
-        "string": isinstance(value, str),
-        "object": isinstance(value, Mapping),
-        "array": isinstance(value, (list, tuple)),
-    }
-    kinds = [kind for kind in types if kind in holds]
-    if kinds and not any(holds[kind] for kind in kinds):
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)  # of any length
+
+
+# By type of the schema, whether a value has it.
+_HOLDS: dict[str, Callable[[object], bool]] = {
+    "number": lambda value: _is_whole(value) or (isinstance(value, float) and math.isfinite(value)),
+    "integer": lambda value: _is_whole(value) or (isinstance(value, float) and value.is_integer()),
+    "boolean": lambda value: isinstance(value, bool),
+    "string": lambda value: isinstance(value, str),
+    "object": lambda value: isinstance(value, Mapping),
+    "array": lambda value: isinstance(value, (list, tuple)),
+}
+
+
+def _check_type(value: object, kinds: list[str], path: str) -> None:
+    if kinds and not any(_HOLDS[kind](value) for kind in kinds):
         unit = unit_of(path.rpartition(".")[2])
         in_unit = f" in {unit}" if unit else ""
         wanted = {

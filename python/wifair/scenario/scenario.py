@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -24,7 +24,7 @@ from wifair.planned import named as named_bss
 from wifair.scenario import building
 from wifair.scenario.bsss import Bsss
 from wifair.scenario.components import (
-    Node,
+    Rule,
     checked,
     checked_table,
     default_name,
@@ -32,7 +32,9 @@ from wifair.scenario.components import (
     has_mcs,
     highest_rate_mbps,
     plan_node,
+    plan_rule,
     properties,
+    table_of,
     transport,
 )
 from wifair.scenario.dialects import DIALECTS
@@ -336,9 +338,8 @@ class _PlanBuilder:
         plan: Table = {"schema_version": 1, "bss": {}}
         for section, place in SECTIONS.items():
             given = scenario.run_keys if section == "run" else getattr(scenario, section)
-            node = plan_node(*place)
-            name = default_name(node)
-            table = checked({"name": name, **given} if name else given, node, section)
+            name = default_name(plan_node(*place))
+            table = checked({"name": name, **given} if name else given, plan_rule(*place), section)
             parent = plan["bss"] if place[0] == "bss" else plan
             parent[place[-1]] = layered(self.dialect.get(section, {}), table)
         if has_mcs(plan["bss"]["phy"]["name"]):  # stations from 802.11n on are QoS stations
@@ -378,15 +379,14 @@ class _PlanBuilder:
         found: Table = {"label": table.name, "ap": self.access_point(i), "stations": self.bsss.stations[i]}
         found |= {key: value for key in OF_NEIGHBOUR if (value := getattr(table, key)) is not None}
         if table.wire is not None:
-            node = plan_node("wire")
-            own = checked_table(table.wire, node, f"bss[{i}].wire")
-            shared = checked_table(self.scenario.wire, node, "wire")
+            own = checked_table(table.wire, plan_rule("wire"), f"bss[{i}].wire")
+            shared = checked_table(self.scenario.wire, plan_rule("wire"), "wire")
             found["wire"] = layered(layered(self.dialect.get("wire", {}), shared), own)
         return found
 
     def field(self, given: Table) -> Table:
         """The field, with one entry per pair of nodes."""
-        table = checked_table(given, plan_node("bss", "field"), "field")
+        table = checked_table(given, plan_rule("bss", "field"), "field")
         called = {**self.called, **self.bsss.access_points}
         for key in ("gains", "hidden"):
             entries: list[Any] = []
@@ -405,17 +405,10 @@ class _PlanBuilder:
 
     def events(self) -> list[Table]:
         """One entry per event. An event for a group of stations gives one entry per station."""
-        node = plan_node("events", "[]")
-        station_keys = {k: v for k, v in properties(properties(node)["station"]).items() if k != "label"}
-        station_node = {"type": "object", "properties": {"name": {"type": "string"}, **station_keys}}
-        flows_keys = {k: v for k, v in properties(properties(node)["flows"]).items() if k != "group"}
-        flows_node = {"type": "object", "properties": {"name": {"type": "string"}, **flows_keys}}
-        changed = {"station": station_node, "flows": flows_node}
-        event_node = {"type": "object", "properties": {**properties(node), **changed}}
         events: list[Table] = []
         for e, given in enumerate(self.scenario.events):
             origin = f"events[{e}]"
-            event = checked_table(given, event_node, origin)
+            event = checked_table(given, event_rule(), origin)
             unfolded = [event]
             if "station" in event:
                 change = event["station"]
@@ -451,19 +444,32 @@ class _PlanBuilder:
 
     def access_point(self, i: int) -> Table:
         """The AP of a BSS. The keys of its transmit queue are directly in `[ap]`, and in the `ap` of the BSS, which holds over that."""
-        node = plan_node("bss", "ap")
-        tx_queue = properties(properties(node)["tx_queue"])
-        other = {key: value for key, value in properties(node).items() if key != "tx_queue"}
-        keys = with_default_limits({**tx_queue, **other})
-        table = checked_table(self.scenario.ap, {"type": "object", "properties": keys}, "ap")
+        of_queue = plan_rule("bss", "ap", "tx_queue").keys
+        table = self.common_ap
         if self.scenario.bss:
-            own = checked_table(self.scenario.bss[i].ap, {"type": "object", "properties": keys}, f"bss[{i}].ap")
+            own = checked_table(self.scenario.bss[i].ap, ap_rule(), f"bss[{i}].ap")
             table = layered(table, own)
         table = limited(layered(self.dialect.get("ap", {}), table), self.scenario.python_schemes)
         return {
-            "tx_queue": {key: table[key] for key in table if key in tx_queue},
-            **{k: table[k] for k in table if k in other},
+            "tx_queue": {key: value for key, value in table.items() if key in of_queue},
+            **{key: value for key, value in table.items() if key not in of_queue},
         }
+
+    @cached_property
+    def common_ap(self) -> Table:
+        """The table `[ap]`."""
+        return checked_table(self.scenario.ap, ap_rule(), "ap")
+
+    @cached_property
+    def common_station(self) -> Table:
+        """The table `[station]`."""
+        return checked_table(self.scenario.station, station_rule(), "station")
+
+    @cached_property
+    def common_tcp(self) -> Table:
+        """The table `[tcp]` over that of the dialect."""
+        table = checked(unfolded(self.scenario.tcp), flow_rule().keys["tcp"], "tcp")
+        return layered(unfolded(self.dialect.get("tcp", {})), table)
 
     def flows(self) -> list[Table]:
         """One labelled entry per flow, and per station in its BSS. The labels are the keys of the random streams."""
@@ -480,11 +486,13 @@ class _PlanBuilder:
             self.bsss.add(group.bss, members[group.name], settings, origin)
         flows: list[Table] = []
         waiting: list[list[str]] = []
+        of_groups: list[Table] = []
         over_tcp = False
         for g, flow in enumerate(self.scenario.flows):
             origin = f"flows[{g}]"
             name = self.flow_group_name(g)
             settings = self.flow_settings(flow, name, origin)
+            of_groups.append(settings)
             over_tcp |= is_over_tcp(settings)
             self.groups[name] = is_over_tcp(settings)
             own = labels(name, flow.count) if flow.count > 1 or flow.name is None else [name]
@@ -503,7 +511,7 @@ class _PlanBuilder:
             self.flow_origins += [origin] * flow.count
         for g, flow in enumerate(self.scenario.flows):
             if flow.reserve:
-                self.add_reserve(g, flow, waiting[g], flows)
+                self.add_reserve(g, of_groups[g], waiting[g], flows)
         for g, group in enumerate(self.scenario.stations):
             if group.name not in self.places.taken:
                 raise ScenarioError(
@@ -522,12 +530,13 @@ class _PlanBuilder:
         self.called.update({label: [label] for label in own})
         self.bsss.add(given.get("bss"), own, settings, f"{origin}.station")
 
-    def add_reserve(self, g: int, flow: FlowGroup, at: list[str], flows: list[Table]) -> None:
+    def add_reserve(self, g: int, settings: Table, at: list[str], flows: list[Table]) -> None:
         """Adds a group's reserve flows after all others, so that they do not change the others' indexes."""
+        flow = self.scenario.flows[g]
         name = self.flow_group_name(g)
         origin = f"flows[{g}]"
-        settings = self.flow_settings(flow, name, origin) | {"waits": True}
         settings = {key: value for key, value in settings.items() if key not in ("start_s", "start_spread_s")}
+        settings["waits"] = True
         own = [f"{name}-{i}" for i in range(flow.count + 1, flow.count + flow.reserve + 1)]
         if not isinstance(flow.station, str):
             at = own
@@ -561,31 +570,25 @@ class _PlanBuilder:
 
     def flow_settings(self, group: FlowGroup, name: str, origin: str) -> Table:
         """The settings common to all flows of a group."""
-        node = plan_node("flows", "[]")
-        known = {k: v for k, v in properties(node).items() if k not in ("label", "group", "station", "direction")}
-        offered = {**known, **{key: {} for key in FlowGroup.model_fields}}
+        known = flow_rule().keys
         for key, value in group.engine_keys().items():
             if key not in known:
-                raise unknown_key(origin, key, value, offered)
-        tcp = tcp_node()
+                raise unknown_key(origin, key, value, {*known, *FlowGroup.model_fields})
         own = {key: unfolded(value) if key == "tcp" else value for key, value in group.engine_keys().items()}
-        settings = checked_table(own, {"type": "object", "properties": {**known, "tcp": tcp}}, origin)
+        settings = checked_table(own, flow_rule(), origin)
         if is_over_tcp(settings):
-            below = layered(unfolded(self.dialect.get("tcp", {})), checked(unfolded(self.scenario.tcp), tcp, "tcp"))
-            settings["tcp"] = layered(below, settings.get("tcp", {}))
+            settings["tcp"] = layered(self.common_tcp, settings.get("tcp", {}))
         return {"group": name, "direction": group.direction, **settings}
 
     def station_settings(self, own: Table, origin: str) -> Table:
         """The settings of a station: the dialect's, then the scenario's defaults, then the group's own."""
-        node = plan_node("bss", "stations", "[]")
-        known = {key: value for key, value in properties(node).items() if key != "label"}
-        table_node = {"type": "object", "properties": known}
-        offered = {**known, "bss": {}} if origin.endswith("station") else {**known, "count": {}, "name": {}, "bss": {}}
+        known = station_rule().keys
         for key, value in own.items():
             if key not in known:
-                raise unknown_key(origin, key, value, offered)
-        common = checked_table(self.scenario.station, table_node, "station")
-        own = checked_table(own, table_node, origin)
+                others = {"bss"} if origin.endswith("station") else {"count", "name", "bss"}
+                raise unknown_key(origin, key, value, {*known, *others})
+        common = self.common_station
+        own = checked_table(own, station_rule(), origin)
         phy = own.get("phy") or common.get("phy") or self.scenario.phy
         rate = highest_rate_mbps(phy.get("name"))  # of a station that sets none
         defaults = layered({"rate_mbps": rate} if rate else {}, self.dialect.get("station", {}))
@@ -644,10 +647,42 @@ class _PlanBuilder:
         return join(head, rest) if rest else head
 
 
-def tcp_node() -> Node:
-    """The schema of a `tcp` table: the engine's keys and `profile`."""
-    node = plan_node("flows", "[]", "tcp")
-    return {"type": "object", "properties": {**properties(node), "profile": {"type": "string", "enum": [*PROFILES]}}}
+@cache
+def flow_rule() -> Rule:
+    """The engine's keys of a group of flows, with `profile` in its `tcp` table."""
+    node = plan_node("flows", "[]")
+    known = {k: v for k, v in properties(node).items() if k not in ("label", "group", "station", "direction")}
+    profile = {"type": "string", "enum": [*PROFILES]}
+    tcp = {"type": "object", "properties": {**properties(known["tcp"]), "profile": profile}}
+    return table_of({**known, "tcp": tcp})
+
+
+@cache
+def station_rule() -> Rule:
+    """The engine's keys of a station."""
+    node = plan_node("bss", "stations", "[]")
+    return table_of({key: value for key, value in properties(node).items() if key != "label"})
+
+
+@cache
+def ap_rule() -> Rule:
+    """The table `[ap]`: the keys of the access point and of its transmit queue."""
+    node = plan_node("bss", "ap")
+    tx_queue = properties(properties(node)["tx_queue"])
+    other = {key: value for key, value in properties(node).items() if key != "tx_queue"}
+    return table_of(with_default_limits({**tx_queue, **other}))
+
+
+@cache
+def event_rule() -> Rule:
+    """An event: stations and groups of flows have names."""
+    node = plan_node("events", "[]")
+    name = {"type": "string"}
+    station = {k: v for k, v in properties(properties(node)["station"]).items() if k != "label"}
+    flows = {k: v for k, v in properties(properties(node)["flows"]).items() if k != "group"}
+    tables = {"station": {"name": name, **station}, "flows": {"name": name, **flows}}
+    changed = {key: {"type": "object", "properties": keys} for key, keys in tables.items()}
+    return table_of({**properties(node), **changed})
 
 
 def unfolded(tcp: Table) -> Table:

@@ -54,6 +54,9 @@ _OPTIONAL = (
     "gauges",
 )
 
+# Types of most values in settings. `PythonScheme` is a text of another type.
+_WITHOUT_SCHEMES = frozenset({str, int, float, bool, type(None)})
+
 
 class PythonScheme(str):
     """The name of a scheme written in Python: a string with a reference to its class, for use wherever a scheme's name is.
@@ -122,6 +125,8 @@ class PythonScheme(str):
 
 def named(value: Any) -> Any:
     """`value` with classes and instances of schemes replaced by their names, and parameters if there are any."""
+    if type(value) in _WITHOUT_SCHEMES:
+        return value
     if isinstance(value, type) and issubclass(value, Scheme):
         return PythonScheme(value)
     if isinstance(value, Scheme):
@@ -156,7 +161,7 @@ def within(tree: Any) -> dict[str, PythonScheme]:
     if isinstance(tree, PythonScheme):
         return {tree.id: tree}
     inner = tree.values() if isinstance(tree, Mapping) else tree if isinstance(tree, (list, tuple)) else ()
-    return {key: scheme for entry in inner for key, scheme in within(entry).items()}
+    return {key: each for entry in inner if type(entry) not in _WITHOUT_SCHEMES for key, each in within(entry).items()}
 
 
 def makers(schemes: Mapping[str, PythonScheme]) -> Makers:
