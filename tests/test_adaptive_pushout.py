@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from conftest import Cli
-from wifair.papers import find, paper_ids
+from wifair.papers import Asked, find, paper_ids
 from wifair.papers.adaptive_pushout import reproduce
 from wifair.papers.adaptive_pushout.axis import TenToForty
 from wifair.papers.adaptive_pushout.claims import CLAIMS, DROPPED
@@ -277,7 +277,7 @@ def test_flat_over_all_flows_looks_at_all_flows() -> None:
 
 def test_a_figure_alone_runs_its_own_mixes_and_claims(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(FORMS, "quick", TINY)
-    found = reproduce("quick", "5a", None, None, None)
+    found = reproduce(Asked("quick", "5a"))
     assert {(cell.keys["n_down"], cell.keys["n_up"]) for cell in found.results.cells} == {
         (x.down, x.up) for x in TABLE_II
     }
@@ -291,7 +291,7 @@ def test_a_figure_alone_runs_its_own_mixes_and_claims(monkeypatch: pytest.Monkey
 @pytest.mark.whole
 def test_the_whole_study_judges_every_claim(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(FORMS, "quick", TINY)
-    found = reproduce("quick", None, None, None, None)
+    found = reproduce(Asked("quick"))
     assert [judgement.id for judgement in found.judgements] == [claim.id for claim in CLAIMS]
     simulated = {*(reading.id for reading in READINGS), TenToForty.id}
     assert {other.id for other in found.sensitivities} == {

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from wifair.papers import find, paper_ids
+from wifair.papers import Asked, find, paper_ids
 from wifair.papers.alt import reproduce
 from wifair.papers.alt.claims import BOUND, CLAIMS, STATIC
 from wifair.papers.alt.measured import DATA_PORT, Measured
@@ -233,7 +233,7 @@ def test_the_study_runs_and_draws(tmp_path: Path) -> None:
     from wifair.papers.alt import STUDY
 
     small = replace(STUDY, forms={"small": SMALL})
-    done = small.reproduce("small", "5", None, None, None)
+    done = small.reproduce(Asked("small", "5"))
     assert {judgement.id for judgement in done.judgements} == {claim.id for claim in CLAIMS if claim.figure == "5"}
     drawn = done.draw(tmp_path)
     assert [path.name for path in drawn["5"]] == ["figure-5.png"]

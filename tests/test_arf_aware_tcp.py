@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from wifair.papers import find, paper_ids
+from wifair.papers import Asked, find, paper_ids
 from wifair.papers.arf_aware_tcp import STUDY, report, reproduce
 from wifair.papers.arf_aware_tcp.calibration import Fit, SettingFit, calibration_cells, fits, undecided
 from wifair.papers.arf_aware_tcp.claims import CLAIMS
@@ -235,7 +235,7 @@ def test_newreno_in_figs_8_and_9_is_table_1s_run_until_the_rate_returns() -> Non
 @pytest.mark.whole
 def test_the_whole_study_judges_every_claim(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(FORMS, "quick", TINY)
-    found = reproduce("quick", None, None, None, None)
+    found = reproduce(Asked("quick"))
     assert [judgement.id for judgement in found.judgements] == [claim.id for claim in CLAIMS]
     assert len({claim.id for claim in CLAIMS}) == len(CLAIMS)
     fitted = {judgement.id for judgement in found.judgements if judgement.verdict.value == "calibrated"}

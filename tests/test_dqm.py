@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from wifair.papers import find, paper_ids
+from wifair.papers import Asked, find, paper_ids
 from wifair.papers.dqm import reproduce
 from wifair.papers.dqm.claims import CLAIMS
 from wifair.papers.dqm.measured import AFTER, BEFORE, Measured
@@ -239,7 +239,7 @@ def test_a_figure_alone_runs_its_own_cells_and_claims(
     figure: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(FORMS, "quick", SMALL)
-    found = reproduce("quick", figure, None, None, None)
+    found = reproduce(Asked("quick", figure))
     assert {str(cell.keys["part"]) for cell in found.results.cells} == set(FIGURES[figure])
     assert {cell.keys["n"] for cell in found.results.cells} == {10, *OTHER_FLOWS_IN_TIME}
     assert {judgement.figure for judgement in found.judgements} == {figure}

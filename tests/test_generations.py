@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import ROOT
-from wifair.papers import find, paper_ids, study_ids
+from wifair.papers import Asked, find, paper_ids, study_ids
 from wifair.papers.generations import STUDY, figures
 from wifair.papers.generations.air import GENERATIONS, PACKETS, SCALINGS, TIME, B, G, Generation
 from wifair.papers.generations.causes import CAUSES, CELLS
@@ -177,7 +177,7 @@ def test_below_the_scheme_lies_what_linux_has() -> None:
 def test_what_a_generation_carries() -> None:
     """The figure that needs fewest cells, from runs of a fraction of a second."""
     study = dataclasses.replace(STUDY, forms={"quick": BRIEF})
-    found = study.reproduce("quick", "air", None, 1, None)
+    found = study.reproduce(Asked("quick", "air", threads=1))
     assert found.judgements == []
     [(name, made)] = found.figures()
     assert name == "air"
@@ -216,7 +216,7 @@ def test_the_page_has_the_verdicts_of_its_appendix() -> None:
 
 @pytest.mark.skipif(not os.environ.get("WIFAIR_VALIDATE"), reason="a minute: in make validate")
 def test_the_whole_study_in_its_quick_form() -> None:
-    found = STUDY.reproduce("quick", None, None, None, None)
+    found = STUDY.reproduce(Asked("quick"))
     assert len(found.judgements) == len(CLAIMS)
     assert {name for name, _ in found.figures()} == set(figures.FIGURES)
     assert json.dumps(found.texts())

@@ -32,7 +32,7 @@ from wifair.neighbours.houses import (
     quietest,
 )
 from wifair.neighbours.measured import Measured
-from wifair.papers import find
+from wifair.papers import Asked, find
 from wifair.papers.claims import Verdict
 from wifair.planned import channels_of
 
@@ -173,16 +173,16 @@ def test_a_neighbour_loses_if_it_is_significant_and_matters_and_not_if_all_that_
 def test_what_the_study_does_not_have_is_refused() -> None:
     paper = find("neighbours")
     with pytest.raises(InputError, match="figure 'width' is not in this study; allowed here: ranking, neighbours"):
-        paper.reproduce("quick", "width", None, None, None)
+        paper.reproduce(Asked("quick", "width"))
     with pytest.raises(InputError, match="reading: 'ideal' is not allowed here"):
-        paper.reproduce("quick", None, None, None, None, reading="ideal")
+        paper.reproduce(Asked("quick", reading="ideal"))
 
 
 @pytest.mark.whole
 def test_small_houses_are_run_judged_and_drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(FORMS, "quick", SMALL)
     shares: list[float] = []
-    found = find("neighbours").reproduce("quick", None, None, None, shares.append)
+    found = find("neighbours").reproduce(Asked("quick", progress=shares.append))
     assert [judgement.id for judgement in found.judgements] == [claim.id for claim in CLAIMS]
     assert found.conditions["best_scheme"] in {change.id for change in BUFFERS}
     drawn = found.draw(tmp_path)

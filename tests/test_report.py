@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT, Cli
 from wifair import InputError, Scenario, Sweep, compare, differences, plots
 from wifair.analysis.comparison import decided, rankings
-from wifair.papers import find
+from wifair.papers import Asked, find
 from wifair.report import figures, measured, page, rendering
 from wifair.report.paper import of_paper
 from wifair.report.parts import Chart, Facts, Findings, Report, Section, Table, Text, Verdicts, cell
@@ -373,7 +373,7 @@ def test_bars_and_courses_are_read_back_and_what_is_unknown_is_not() -> None:
 
 def test_a_paper_becomes_a_report() -> None:
     paper = find("arf-aware-tcp")
-    found = paper.reproduce("quick", "2", 2, 1, None)
+    found = paper.reproduce(Asked("quick", "2", 2, 1))
     made = of_paper("arf-aware-tcp", paper, found, ["report", "--paper", "arf-aware-tcp"])
     assert made.title == paper.TITLE
     parts = {section.title: section.parts for section in made.sections}

@@ -16,7 +16,7 @@ from wifair.everything.contenders import REFERENCE
 from wifair.everything.contest import Judged, Setting
 from wifair.everything.criteria import criteria
 from wifair.everything.verdict import Verdict as Compared
-from wifair.papers import find
+from wifair.papers import Asked, find
 from wifair.papers.claims import Verdict
 from wifair.scenario.components import components
 from wifair.shipping import figures
@@ -122,11 +122,11 @@ def test_the_final_population_belongs_to_what_is_there() -> None:
 def test_what_the_study_does_not_have_is_refused() -> None:
     study = find("shipping")
     with pytest.raises(InputError, match="figure 'wages' is not in this study; allowed here: settings, conditions"):
-        study.reproduce("quick", "wages", None, None, None)
+        study.reproduce(Asked("quick", "wages"))
     with pytest.raises(InputError, match="figure 'final' is not in the quick form"):
-        study.reproduce("quick", "final", None, None, None)
+        study.reproduce(Asked("quick", "final"))
     with pytest.raises(InputError, match="reading: 'ideal' is not allowed here"):
-        study.reproduce("quick", None, None, None, None, reading="ideal")
+        study.reproduce(Asked("quick", reading="ideal"))
 
 
 def test_networks_in_which_the_scheme_costs_something_are_listed_with_what_they_gain_and_lose() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from wifair.papers import find, paper_ids
+from wifair.papers import Asked, find, paper_ids
 from wifair.papers.claims import Relation, Verdict, judge
 from wifair.papers.readings import Alternative, Joint, Reading, View
 from wifair.papers.reproduction import variant_cells
@@ -314,7 +314,7 @@ def test_correlation_is_by_replication() -> None:
 def test_a_figure_alone_runs_what_its_claims_need(tmp_path: Path) -> None:
     study = dataclasses.replace(STUDY, forms={"tiny": TINY})
     assert {cell.keys["mix"] for cell in grid("8")} == {"mixed"}
-    found = study.reproduce("tiny", "8", None, None, None)
+    found = study.reproduce(Asked("tiny", "8"))
     assert {judgement.figure for judgement in found.judgements} == {"8"}
     (path,) = found.draw(tmp_path)["8"]
     assert path.stat().st_size > 5_000
@@ -323,7 +323,7 @@ def test_a_figure_alone_runs_what_its_claims_need(tmp_path: Path) -> None:
 @pytest.mark.whole
 def test_the_whole_study_judges_every_claim(tmp_path: Path) -> None:
     study = dataclasses.replace(STUDY, forms={"tiny": TINY})
-    found = study.reproduce("tiny", None, None, None, None)
+    found = study.reproduce(Asked("tiny"))
     assert [judgement.id for judgement in found.judgements] == [claim.id for claim in CLAIMS]
     verdicts = {judgement.id: judgement.verdict for judgement in found.judgements}
     assert verdicts["2-far"] == Verdict.CALIBRATED
@@ -332,7 +332,7 @@ def test_the_whole_study_judges_every_claim(tmp_path: Path) -> None:
     assert all(path.stat().st_size > 5_000 for paths in drawn.values() for path in paths)
     # Figure by figure the claims see the same.
     for figure in ("3", "13"):
-        alone = study.reproduce("tiny", figure, None, None, None).judgements
+        alone = study.reproduce(Asked("tiny", figure)).judgements
         assert alone == [judgement for judgement in found.judgements if judgement.figure == figure]
     # Everybody's transfers came to an end under tail drop; a rest under T-LAS is said to be one.
     groups = found.results.transfer_groups.filter(pl.col("bytes").is_null(), group="large")

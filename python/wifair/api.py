@@ -14,7 +14,7 @@ from wifair.analysis.sweep import label
 from wifair.errors import InputError
 from wifair.everything.contenders import PLAIN, REFERENCE, contenders
 from wifair.keys import nearest, unknown
-from wifair.papers import Reproduction, find
+from wifair.papers import Asked, Reproduction, find
 from wifair.results.results import Results
 from wifair.scenario.components import components
 from wifair.scenario.scenario import Scenario
@@ -132,7 +132,7 @@ def paper(
 ) -> Reproduction:
     """Runs a paper's study, one figure's part of it, or one reading against the baseline: verdicts, figures, results."""
     title = f"{paper_id}, {form}"
-    return find(paper_id).reproduce(form, figure, seeds, threads, None, opened(store), title, reading)
+    return find(paper_id).reproduce(Asked(form, figure, seeds, threads, None, opened(store), title, reading))
 
 
 def usual_schemes(scenario: Scenario, bss: str = "") -> list[Any]:

@@ -69,7 +69,7 @@ def paper(
     """Repeat a paper's experiments, and judge each of its claims."""
     from wifair.cli.output import print_json, print_lines, print_text, progress, say, say_of
     from wifair.cli.printed import kept
-    from wifair.papers import find
+    from wifair.papers import Asked, find
     from wifair.papers.page import verdicts, write
     from wifair.results.results import versions
     from wifair.study.store import opened
@@ -83,7 +83,7 @@ def paper(
     title = ", ".join([paper_id, form, *([f"figure {figure}"] if figure else [])])
     kept_in = opened(store)
     with kept(folder, json, kept_in), progress(f"{paper_id}: simulating") as report:
-        found = study.reproduce(form, figure, seeds, threads, report, kept_in, title, reading)
+        found = study.reproduce(Asked(form, figure, seeds, threads, report, kept_in, title, reading))
     say_of(kept_in)
     found.results.save(folder)
     figures = found.draw(folder, endings)

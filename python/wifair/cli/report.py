@@ -189,7 +189,7 @@ def _paper(
 ) -> Report:
     from wifair.cli.output import progress, say_of
     from wifair.cli.printed import kept
-    from wifair.papers import find
+    from wifair.papers import Asked, find
     from wifair.report.paper import of_paper
     from wifair.study.store import opened
 
@@ -197,6 +197,6 @@ def _paper(
     form = "full" if full else "quick"
     folder = opened(store)
     with kept(None, store=folder), progress(f"{paper_id}: simulating") as bar:
-        found = paper.reproduce(form, None, seeds, threads, bar, folder, f"{paper_id}, {form}")
+        found = paper.reproduce(Asked(form, None, seeds, threads, bar, folder, f"{paper_id}, {form}"))
     say_of(folder)
     return of_paper(paper_id, paper, found, arguments)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import replace
 
 import numpy as np
 
 from wifair.analysis.comparison import Differences
-from wifair.errors import InputError
 from wifair.everything.side_effects import side_effects
 from wifair.neighbours import figures, findings
 from wifair.neighbours.claims import ADOPTERS, BUSY_EVENING, CLAIMS, NEIGHBOURS, PAPERS, RANKING, StudyClaim
@@ -30,18 +28,14 @@ from wifair.neighbours.houses import (
     adopters,
 )
 from wifair.neighbours.measured import ADOPTION, BUSY, CRITERIA, HOUSES, ONE_HOUSE, Measured, Place, Which, best_of
-from wifair.papers import Reproduction
+from wifair.papers import Asked, Reproduction
+from wifair.papers.batches import Batches, Part
 from wifair.papers.claims import judge
 from wifair.papers.runs import CellRuns, Runs
 from wifair.results.results import Results, merged
 from wifair.scenario.building.expand import loads_mbps
 from wifair.shipping.counts import CountClaim
 from wifair.stats import Values
-from wifair.study.job import Cell, Progress
-from wifair.study.study import Study, StudyInterrupted, run_studies
-
-if TYPE_CHECKING:
-    from wifair.study.store import Store
 
 # The plans of channels that each figure needs.
 PLANS: Mapping[str | None, Sequence[str]] = {
@@ -58,63 +52,19 @@ WITH_ADOPTION = (None, ADOPTERS)
 WITH_PAPERS = (None, PAPERS)
 # The share of the progress that drawing the houses takes.
 SHARE_OF_DRAWING = 0.05
-# A part of the runs: its name, cells and seeds.
-Part: TypeAlias = tuple[str, Sequence[Cell], Sequence[int]]
+# The share of the progress with the houses, where adoption follows.
+SHARE_OF_HOUSES = 0.85
 
 
-@dataclass
-class Batches:
-    """The runs of one reproduction in two batches, with a common progress and store."""
-
-    threads: int | None
-    progress: Progress | None
-    store: Store | None
-    title: str
-    # The first batch's share of the progress.
-    first_share: float
-    finished: list[Results] = field(default_factory=list)
-
-    def report(self, share: float) -> None:
-        """Reports a share of the whole."""
-        if self.progress:
-            self.progress(share)
-
-    def run(self, parts: Sequence[Part]) -> list[Results]:
-        """Runs studies, each given by name, cells and seeds, as one batch."""
-        studies = [Study(cells, seeds, self.title and f"{self.title}: {name}") for name, cells, seeds in parts]
-        begun, until = (self.first_share, 1.0) if self.finished else (SHARE_OF_DRAWING, self.first_share)
-        try:
-            found = run_studies(
-                studies, self.threads, lambda done: self.report(begun + done * (until - begun)), self.store
-            )
-        except StudyInterrupted as interruption:
-            raise StudyInterrupted([*self.finished, *interruption.results]) from None
-        self.finished += found
-        return found
-
-
-def reproduce(
-    form: str,
-    figure: str | None,
-    seeds: int | None,
-    threads: int | None,
-    progress: Progress | None,
-    store: Store | None = None,
-    title: str = "",
-    reading: str | None = None,
-) -> Reproduction:
+def reproduce(asked: Asked) -> Reproduction:
     """Runs what the figure needs, or all, and judges its claims. It has no readings.
 
     `seeds` is the number of houses, and of seeds of the first.
     """
-    if figure is not None and figure not in figures.FIGURES:
-        raise InputError(f"figure {figure!r} is not in this study; allowed here: {', '.join(figures.FIGURES)}.")
-    if reading is not None:
-        raise InputError(
-            f"reading: {reading!r} is not allowed here: this study has plans of channels in place of readings."
-        )
-    size = FORMS[form] if seeds is None else replace(FORMS[form], houses=seeds)
-    batches = Batches(threads, progress, store, title, 0.85 if figure in WITH_ADOPTION else 1.0)
+    asked.check(figures.FIGURES, in_place_of_readings="plans of channels")
+    figure, form = asked.figure, FORMS[asked.form]
+    size = form if asked.seeds is None else replace(form, houses=asked.seeds)
+    batches = Batches(asked)
     found = measured(batches, size, figure)
     load = loads_mbps(size.building)[size.building["traffic"]]
     return Reproduction(
@@ -129,7 +79,7 @@ def reproduce(
         texts=lambda: figures.texts(found, figure),
         figure_formats=size.figure_formats,
         conditions={
-            "form": form,
+            "form": asked.form,
             "replications": size.houses,
             "house": f"{size.flats} flats on {size.floors} floors, {size.stations} stations each",
             "load_of_a_flat": f"at most {load['down']:.1f} Mbps down and {load['up']:.1f} Mbps up",
@@ -163,7 +113,13 @@ def measured(batches: Batches, size: Size, figure: str | None) -> Measured:
             parts[BUSY, plan, number] = f"busy, house {number}, {plan}", busy_cells(number, plan, size), [number]
         for plan in of_papers:
             parts[PAPERS, plan, number] = f"papers, house {number}, {plan}", paper_cells(number, plan, size), [number]
-    results = dict(zip(parts, batches.run([*parts.values()]), strict=True))
+    results = dict(
+        zip(
+            parts,
+            batches.run([*parts.values()], until=SHARE_OF_HOUSES if figure in WITH_ADOPTION else 1.0),
+            strict=True,
+        )
+    )
     values: dict[tuple[Place, str], Values] = {}
     for part, wanted in ((HOUSES, plans), (BUSY, of_busy)):
         for plan in wanted:
@@ -240,9 +196,8 @@ def _adopted(
 ) -> dict[tuple[Place, str], Values]:
     """The houses by share of adopters. Where one flat adopts, it is the resident's, which has been run."""
     numbers = range(1, size.houses + 1)
-    results = batches.run(
-        [(f"adoption, house {number}", adoption_cells(number, best, size), [number]) for number in numbers]
-    )
+    parts = [(f"adoption, house {number}", adoption_cells(number, best, size), [number]) for number in numbers]
+    results = batches.run(parts, until=1.0)
     runs = _of_flats(results, size)
     there = {cell.keys["change"] for cell in results[0].cells}
     found: dict[tuple[Place, str], Values] = {}

@@ -7,7 +7,7 @@ A paper's package offers `TITLE`, `PROPOSES` (in a few words), `FIGURES` (their 
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -139,6 +139,33 @@ class Reproduction(Drawn):
         return drawn
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What is to be run of a study: all of its `form`, or the part for one figure, with `seeds` replications in place of the form's.
+
+    With `reading`, an id or several joined by `+`, only that reading runs against the baseline, in every replication.
+    A store records the study's parts by `title` and variant.
+    """
+
+    form: str = "quick"
+    figure: str | None = None
+    seeds: int | None = None
+    threads: int | None = None
+    progress: Progress | None = None
+    store: Store | None = None
+    title: str = ""
+    reading: str | None = None
+
+    def check(self, figures: Iterable[str], in_place_of_readings: str = "") -> None:
+        """Raises `InputError` for another figure than these; and for a reading, where a study has something else in place of readings."""
+        if self.figure is not None and self.figure not in figures:
+            raise InputError(f"figure {self.figure!r} is not in this study; allowed here: {', '.join(figures)}.")
+        if self.reading is not None and in_place_of_readings:
+            raise InputError(
+                f"reading: {self.reading!r} is not allowed here: this study has {in_place_of_readings} in place of readings."
+            )
+
+
 class Paper(Protocol):
     """The interface of a paper's package."""
 
@@ -146,22 +173,8 @@ class Paper(Protocol):
     PROPOSES: str
     FIGURES: tuple[str, ...]
 
-    def reproduce(
-        self,
-        form: str,
-        figure: str | None,
-        seeds: int | None,
-        threads: int | None,
-        progress: Progress | None,
-        store: Store | None = None,
-        title: str = "",
-        reading: str | None = None,
-    ) -> Reproduction:
-        """Runs the paper's study in its `quick` or `full` form, or one figure's part of it.
-
-        With `reading`, an id or several joined by `+`, only that reading runs against the baseline, in every
-        replication. A store records the study's parts by `title` and variant.
-        """
+    def reproduce(self, asked: Asked) -> Reproduction:
+        """Runs the paper's study in its `quick` or `full` form, or what is asked of it."""
         ...
 
 

@@ -10,20 +10,17 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from wifair.errors import InputError
-from wifair.papers import Reproduction
+from wifair.papers import Asked, Reproduction
+from wifair.papers.batches import Batches
 from wifair.papers.claims import Claim, Dropped, judge
 from wifair.papers.readings import Reading, named
 from wifair.papers.runs import VARIANT, Runs, place_of
 from wifair.papers.sensitivity import FIRST_LEVEL, Trial
 from wifair.results.results import Results, merged
-from wifair.study.job import Cell, Progress
-from wifair.study.study import Study, StudyInterrupted, run_studies
+from wifair.study.job import Cell
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from wifair.study.store import Store
 
 BASELINE = "baseline"
 Data = TypeVar("Data")
@@ -66,27 +63,16 @@ class PaperStudy(Generic[Data]):
     conditions: Mapping[str, Any] = field(default_factory=dict)
     shown: str = ""
 
-    def reproduce(
-        self,
-        form: str,
-        figure: str | None,
-        seeds: int | None,
-        threads: int | None,
-        progress: Progress | None,
-        store: Store | None = None,
-        title: str = "",
-        reading: str | None = None,
-    ) -> Reproduction:
+    def reproduce(self, asked: Asked) -> Reproduction:
         """Runs the study, judges the claims, and evaluates the other readings.
 
         With a figure, only its cells are run and only its claims are judged, in the baseline alone. With a reading,
         only that one is evaluated, in all replications at once.
         """
-        if figure is not None and figure not in self.figures:
-            allowed = ", ".join(self.figures)
-            raise InputError(f"figure {figure!r} is not in this paper's study; allowed here: {allowed}.")
-        size = self.forms[form]
-        count = seeds or size.seeds
+        asked.check(self.figures)
+        figure, reading = asked.figure, asked.reading
+        size = self.forms[asked.form]
+        count = asked.seeds or size.seeds
         grid = self.cells(size, figure)
         claims = [claim for claim in self.claims if figure in (None, claim.figure)]
         readings: Sequence[Reading[Data]] = ()
@@ -95,9 +81,7 @@ class PaperStudy(Generic[Data]):
             readings = (named(reading, self.readings),)
         elif figure is None and size.first_look:
             readings, first = self.readings, min(count, size.first_look)
-        results, trials, baseline = self._weigh(
-            _Batch(threads, store, title, progress), grid, readings, count, first, claims
-        )
+        results, trials, baseline = self._weigh(Batches(asked), grid, readings, count, first, claims)
         data = self.measured(baseline)
         drawn = [figure] if figure else list(self.figures)
         looks = f"{first}, then {count} where {FIRST_LEVEL:.1%} leaves a verdict open" if first < count else f"{count}"
@@ -114,7 +98,7 @@ class PaperStudy(Generic[Data]):
             figure_formats=size.figure_formats,
             shown=self.shown if self.shown in drawn else "",
             conditions={
-                "form": form,
+                "form": asked.form,
                 "replications": count,
                 "replications_of_readings": looks if readings else 0,
                 "warmup_s": size.warmup_s,
@@ -125,7 +109,7 @@ class PaperStudy(Generic[Data]):
 
     def _weigh(
         self,
-        batch: _Batch,
+        batches: Batches,
         grid: Sequence[Cell],
         readings: Sequence[Reading[Data]],
         count: int,
@@ -135,19 +119,20 @@ class PaperStudy(Generic[Data]):
         """Runs the baseline with `count` replications and the readings with `first`, then with `count` the cells that open verdicts need."""
         variants = {other.id: variant_cells(grid, other) for other in readings}
         rest = sum(len(cells) for cells in variants.values()) * (count - first)
-        batch.expect(len(grid) * count + sum(len(cells) for cells in variants.values()) * first, rest)
-        results = batch.run(
+        begun = len(grid) * count + sum(len(cells) for cells in variants.values()) * first
+        results = batches.run(
             [
                 (BASELINE, variant_cells(grid), range(1, count + 1)),
                 *((name, cells, range(1, first + 1)) for name, cells in variants.items()),
-            ]
+            ],
+            until=begun / (begun + rest),
         )
         baseline, *others = (Runs.of(part) for part in results)
         trials = [
             Trial(other, claims, self.measured, baseline, runs) for other, runs in zip(readings, others, strict=True)
         ]
         while wanting := [trial for trial in trials if trial.wanted]:
-            more = batch.run(
+            more = batches.run(
                 [
                     (
                         f"{trial.reading.id}, to the end",
@@ -155,7 +140,8 @@ class PaperStudy(Generic[Data]):
                         range(first + 1, count + 1),
                     )
                     for trial in wanting
-                ]
+                ],
+                until=1.0,
             )
             for trial, part in zip(wanting, more, strict=True):
                 trial.take(Runs.of(part))
@@ -185,39 +171,3 @@ def variant_cells(grid: Sequence[Cell], reading: Reading[Any] | None = None) -> 
     variant = reading.id if reading else BASELINE
     cells = [reading.applied(cell) for cell in grid if reading.concerns(cell)] if reading else grid
     return [Cell(f"{variant}/{cell.name}", cell.scenario, {VARIANT: variant, **cell.keys}) for cell in cells]
-
-
-class _Batch:
-    """Runs the studies of one reproduction in several batches, with a common progress and store."""
-
-    def __init__(self, threads: int | None, store: Store | None, title: str, progress: Progress | None) -> None:
-        self._threads = threads
-        self._store = store
-        self._title = title
-        self._progress = progress
-        self._finished: list[Results] = []
-        # The first batch's share of the progress.
-        self._first_share = 1.0
-        self._done = 0.0
-
-    def expect(self, first: int, rest: int) -> None:
-        """Announces the replications of the first batch, and the most that can follow."""
-        self._first_share = first / (first + rest)
-
-    def run(self, parts: Sequence[tuple[str, Sequence[Cell], range]]) -> list[Results]:
-        """Runs studies, each given by name, cells and seeds, as one batch."""
-        studies = [Study(cells, seeds, self._title and f"{self._title}: {name}") for name, cells, seeds in parts]
-        began = self._done
-        until = 1.0 if began else self._first_share
-
-        def told(share: float) -> None:
-            if self._progress:
-                self._progress(began + share * (until - began))
-
-        try:
-            results = run_studies(studies, self._threads, told, self._store)
-        except StudyInterrupted as interruption:
-            raise StudyInterrupted([*self._finished, *interruption.results]) from None
-        self._finished += results
-        self._done = until
-        return results

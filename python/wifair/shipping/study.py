@@ -11,7 +11,7 @@ from wifair.errors import InputError
 from wifair.everything.contenders import REFERENCE
 from wifair.everything.contest import Judged
 from wifair.everything.scenarios import FULL
-from wifair.papers import Reproduction
+from wifair.papers import Asked, Reproduction
 from wifair.results.results import Results, merged
 from wifair.shipping import figures
 from wifair.shipping.claims import CLAIMS, FINAL, LOOKED_AT, POPULATIONS
@@ -34,31 +34,19 @@ from wifair.study.study import StudyInterrupted
 
 if TYPE_CHECKING:
     from wifair.study.job import Progress
-    from wifair.study.store import Store
 
 # The seed of the population that was looked at.
 LOOKED_AT_SEED = 1
 
 
-def reproduce(
-    form: str,
-    figure: str | None,
-    seeds: int | None,
-    threads: int | None,
-    progress: Progress | None,
-    store: Store | None = None,
-    title: str = "",
-    reading: str | None = None,
-) -> Reproduction:
+def reproduce(asked: Asked) -> Reproduction:
     """Runs every part that the figure needs, or all, and judges the claims of these. It has no readings."""
-    if figure is not None and figure not in figures.FIGURES:
-        raise InputError(f"figure {figure!r} is not in this study; allowed here: {', '.join(figures.FIGURES)}.")
-    if reading is not None:
-        raise InputError(f"reading: {reading!r} is not allowed here: this study has conditions in place of readings.")
+    asked.check(figures.FIGURES, in_place_of_readings="conditions")
+    form, figure = asked.form, asked.figure
     if figure == FINAL and form != FULL:
         raise InputError(f"figure {FINAL!r} is not in the {form} form: the final population is run once; use --full.")
-    parts = [made() for made in _parts(form, seeds, figure)]
-    outcomes, results = _run(parts, threads, progress, store)
+    parts = [made() for made in _parts(form, asked.seeds, figure)]
+    outcomes, results = _run(parts, asked)
     claims = [claim for claim in CLAIMS if claim.part in outcomes]
     return Reproduction(
         results=merged(results),
@@ -88,9 +76,7 @@ def _parts(form: str, seeds: int | None, figure: str | None) -> list[Callable[[]
     return [make for id, make in makers.items() if id in wanted]
 
 
-def _run(
-    parts: list[Part], threads: int | None, progress: Progress | None, store: Store | None
-) -> tuple[Outcomes, list[Results]]:
+def _run(parts: list[Part], asked: Asked) -> tuple[Outcomes, list[Results]]:
     outcomes: dict[str, dict[str, list[Judged]]] = {}
     results: list[Results] = []
     steps = [len(part.contest.stages) for part in parts]
@@ -101,14 +87,14 @@ def _run(
         @contextmanager
         def bar(_: str, begun: list[int] = begun) -> Iterator[Progress | None]:
             def told(share: float) -> None:
-                if progress:
-                    progress((begun[0] + share) / sum(steps))
+                if asked.progress:
+                    asked.progress((begun[0] + share) / sum(steps))
 
             yield told
             begun[0] += 1
 
         try:
-            outcome = part.contest.run(threads, store, bar)
+            outcome = part.contest.run(asked.threads, asked.store, bar)
         except StudyInterrupted as interruption:
             raise StudyInterrupted([*results, *interruption.results]) from None
         outcomes[part.id] = _judged(part, outcome.results)
