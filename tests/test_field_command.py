@@ -91,7 +91,16 @@ def test_nodes_without_places_have_no_figure(here: Cli, tmp_path: Path) -> None:
     result = here("field", "show", "hidden", "--figure", str(tmp_path / "x.png"))
     assert result.returncode == 2
     assert "no positions" in result.stderr
-    assert "1 hidden pair" in here("field", "show", "hidden").stdout
+    assert "1 BSS, 2 stations, 1 hidden pair" in here("field", "show", "hidden").stdout
+
+
+def test_hidden_stations_are_listed(here: Cli) -> None:
+    rows = [line.split() for line in here("field", "show", "hidden").stdout.splitlines()]
+    assert ["left", "ap", "1", "0", "right"] in rows
+    assert ["right", "ap", "1", "0", "left"] in rows
+    rows = [line.split() for line in here("field", "show", "neighbours").stdout.splitlines()]
+    assert ["left-laptop", "left", "0", "1", "right-laptop"] in rows
+    assert not [row for row in rows if row[:1] == ["my-laptop"]]
 
 
 def test_a_report_of_several_bsss_has_the_floor_plan_and_a_row_per_bss(tmp_path: Path) -> None:

@@ -77,7 +77,10 @@ def test_nothing_is_clipped_or_too_small(grid: Results, width_in: float) -> None
 
 def test_long_names_of_scenarios_fit(schemes: Results) -> None:
     scenario: Any = schemes.cells[0].scenario
-    cells = tuple(Cell(c.name, scenario, {"ap.scheme": c.name, "a.b": "a long value of it"}) for c in schemes.cells)
+    cells = tuple(
+        Cell(c.name, scenario, {"ap.scheme": c.name, "a.b": f"a long value of {c.name}", "same": 1})
+        for c in schemes.cells
+    )
     long = Results(cells, schemes.seeds, schemes.frames)
     with plots.on_paper():
         made = on_paper.metrics(long, ["jain_airtime"], {})(3.5)
@@ -85,7 +88,19 @@ def test_long_names_of_scenarios_fit(schemes: Results) -> None:
         inside = made.get_tightbbox()
     assert inside is not None
     assert inside.x1 <= 3.51
-    assert [text.get_text() for text in made.axes[0].get_yticklabels()][1] == "las, a long value of it"
+    assert [text.get_text() for text in made.axes[0].get_yticklabels()][1] == "las, a long value of las"
+
+
+def test_names_of_several_lines_do_not_cover_each_other(schemes: Results) -> None:
+    scenario: Any = schemes.cells[0].scenario
+    cells = tuple(
+        Cell(c.name, scenario, {"ap.scheme": c.name, "a.b": f"{c.name} and so on " * 4}) for c in schemes.cells
+    )
+    with plots.on_paper():
+        made = on_paper.metrics(Results(cells, schemes.seeds, schemes.frames), ["jain_airtime"], {})(3.5)
+        made.draw_without_rendering()
+        upper, lower = (text.get_window_extent() for text in made.axes[0].get_yticklabels())
+    assert upper.y0 >= lower.y1
 
 
 def test_every_line_has_intervals_axes_have_units_and_an_index_ends_at_one(grid: Results) -> None:
@@ -145,6 +160,9 @@ def test_keys_that_vary_together_are_one_coordinate() -> None:
     assert layout.x_label == "Flows[0] count"
     assert len(layout.panels) == 1
     assert key_label("station.velocity_m_per_s", {}) == "Velocity [m/s]"
+    assert key_label("bss[ap-3].channel", {}) == "Channel of ap-3"
+    assert key_label("stations[phone].rate_mbps", {}) == "Rate of phone [Mbps]"
+    assert key_label("flows[0].count", {}) == "Flows[0] count"
 
 
 @pytest.mark.whole

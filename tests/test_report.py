@@ -17,6 +17,7 @@ from wifair.analysis.comparison import decided, rankings
 from wifair.papers import Asked, find
 from wifair.report import figures, measured, page, rendering
 from wifair.report.paper import of_paper
+from wifair.report.parts import Cell as TableCell
 from wifair.report.parts import Chart, Facts, Findings, Report, Section, Table, Text, Verdicts, cell
 from wifair.report.scenario import of_scenario
 from wifair.report.study import of_study
@@ -387,6 +388,23 @@ def test_a_paper_becomes_a_report() -> None:
     assert isinstance(source, Text)
     assert "S. Yoo" in " ".join(source.paragraphs)
     assert "badge" in found._repr_html_()
+
+
+def test_a_terminal_shows_a_table_and_findings_as_text() -> None:
+    of_two = Table.of(
+        ("scenario", "total\nMbps", "loss ratio\nratio"),
+        [["a", TableCell("2", 2.0, "best"), "–"], ["b", 1.5, "–"]],
+        "A caption.",
+    )
+    assert f"{of_two}".splitlines() == [
+        "A caption.",
+        "",
+        "| scenario | total, Mbps | loss ratio |",
+        "| --- | --- | --- |",
+        "| a | **2** | – |",
+        "| b | 1.5 | – |",
+    ]
+    assert f"{Findings(['One.', 'Two.'])}" == "One.\nTwo."
 
 
 def labels_of(axes: Any) -> list[str]:

@@ -23,8 +23,10 @@ Figure = Annotated[
 Toml = Annotated[
     bool, typer.Option("--toml", help="Print the scenario as TOML, with what a table [building] draws in its place.")
 ]
-# Access points of others that a line names.
+# Access points of others, or hidden stations, that a line names.
 NAMED = 3
+# Stations that are listed with those hidden from them; of more `--json` has the pairs.
+MOST_STATIONS = 40
 
 
 @app.command("show", epilog=EXAMPLE)
@@ -38,7 +40,8 @@ def show(
 ) -> None:
     """Show the BSSs of a scenario: channels, places, who hears whom.
 
-    Access points hear each other if they detect preambles. A hidden pair are two stations of which one does not sense the other.
+    Access points hear each other if they detect preambles. A hidden pair are two stations of which one does not sense the other; up to 40
+    stations that belong to one are listed.
     """
     from wifair import floor_plan
     from wifair.analysis import warmup
@@ -67,6 +70,9 @@ def show(
     else:
         title = loaded.title or scenario.stem
         print_table(f"{title}: {summary(plan)}", columns(*table(plan), left=1, prose=(len(table(plan)[0]) - 1,)))
+        headings, rows = hidden(plan)
+        if 0 < len(rows) <= MOST_STATIONS:
+            print_table("Stations that do not sense each other", columns(headings, rows, left=2, prose=(4,)))
     for path in drawn:
         say(f"drawn in {path}")
 
@@ -76,7 +82,7 @@ def summary(plan: FloorPlan) -> str:
     bsss, stations = len(plan.channels), len(plan.nodes) - len(plan.channels)
     limit = plan.preamble_detection_dbm
     hidden = "1 hidden pair of stations" if len(plan.hidden) == 1 else f"{len(plan.hidden)} hidden pairs of stations"
-    return f"{bsss} BSSs, {stations} stations, {hidden}; access points that each one hears ({limit:g} dBm or more)"
+    return f"{bsss} BSS{'' if bsss == 1 else 's'}, {stations} stations, {hidden}; access points that each one hears ({limit:g} dBm or more)"
 
 
 def table(plan: FloorPlan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -121,6 +127,20 @@ def table(plan: FloorPlan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         "the strongest, dBm",
     )
     return headings, rows
+
+
+def hidden(plan: FloorPlan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """One row per station that belongs to a hidden pair, with those hidden from it, first those of its BSS."""
+    bss = {node.name: node.bss for node in plan.nodes}
+    rows: list[tuple[str, ...]] = []
+    for node in plan.nodes:
+        others = [other for pair in plan.hidden if node.name in pair for other in pair if other != node.name]
+        others.sort(key=lambda name: bss[name] != node.bss)
+        if others:
+            more = f", {len(others) - NAMED} more" if len(others) > NAMED else ""
+            of_own = sum(1 for name in others if bss[name] == node.bss)
+            rows.append((node.name, node.bss, f"{of_own}", f"{len(others) - of_own}", ", ".join(others[:NAMED]) + more))
+    return ("station", "BSS", "own BSS", "others", "hidden from it"), rows
 
 
 def to_dict(plan: FloorPlan) -> dict[str, Any]:

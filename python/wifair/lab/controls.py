@@ -117,7 +117,7 @@ def scene(session: Session, named: Mapping[str, PythonScheme]) -> Table:
 
 
 def bsss(plan: Table) -> list[Table]:
-    """The BSSs of a plan for the page: name, channel, width and unused channels, indexes of the stations, whether it has its own wire and a limit controller."""
+    """The BSSs of a plan for the page: name, channel, width and unused channels, indexes of the stations, whether it has its own wire, the name of its limit controller."""
     neighbours = plan.get("neighbours", [])
     aps = [plan["bss"]["ap"], *(neighbour["ap"] for neighbour in neighbours)]
     wires = [True, *(neighbour["wire"] is not None for neighbour in neighbours)]
@@ -132,7 +132,7 @@ def bsss(plan: Table) -> list[Table]:
                 "punctured": punctured[name],
                 "stations": [*range(first, first + len(stations))],
                 "has_wire": has_wire,
-                "limit_is_controlled": ap["tx_queue"].get("limit_controller") is not None,
+                "limit_controller": (ap["tx_queue"].get("limit_controller") or {"name": None})["name"],
             }
         )
         first += len(stations)

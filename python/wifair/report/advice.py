@@ -153,11 +153,11 @@ def _ranking(advice: Advice) -> Table:
         state, seeds, effects = wording.searched(advice, change)
         commands = "; ".join(change.commands.do) if change.commands else "–"
         others = [wording.others_in_short(advice, change)] if advice.bss else []
-        rows.append([change.name, change.about, state, seeds, *effects, *others, f"`{commands}`"])
+        rows.append([change.name, state, change.about, seeds, *effects, *others, f"`{commands}`"])
     headings = (
         "change",
-        "what it does",
         "search says",
+        "what it does",
         "seeds",
         *map(wording.heading, advice.shown),
         *(["the others"] if advice.bss else []),

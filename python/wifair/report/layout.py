@@ -150,7 +150,7 @@ def _titled(path: str, value: Any, labels: Labels) -> str:
 
 
 def key_label(path: str, labels: Labels) -> str:
-    """A key in words, with its unit in brackets: "AP limit [packets]"."""
+    """A key in words, with its unit in brackets: "AP limit [packets]", "Channel of ap-3"."""
     if path in labels:
         return labels[path]
     above, _, head = path.rpartition(".")
@@ -158,8 +158,8 @@ def key_label(path: str, labels: Labels) -> str:
     words = head.removesuffix(suffix).replace("_", " ") or head
     if above == "ap":
         words = f"AP {words}"
-    elif "[" in above:
-        words = f"{above} {words}"
+    elif of := re.search(r"\[(.+?)\]", above):
+        words = f"{above} {words}" if of[1].isdigit() else f"{words} of {of[1]}"
     unit = f" [{SYMBOLS.get(suffix, suffix[1:])}]" if suffix else ""
     return f"{words[0].upper()}{words[1:]}{unit}"
 

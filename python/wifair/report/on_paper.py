@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import textwrap
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,8 +91,12 @@ def _over_grid(results: Results, names: Sequence[str], labels: Labels, layout: L
 def _by_name(results: Results, names: Sequence[str], labels: Labels, width_in: float) -> Figure:
     columns = _columns(len(names), width_in)
     rows = [cell for cell in results.cells if results.runs["scenario"].is_in([cell.name]).any()]
-    titles = [textwrap.fill(_row(cell, labels), MOST_LETTERS) for cell in rows]
-    made, panels = plots.figure_in(width_in, len(names), columns, height_in=0.65 + 0.17 * len(rows))
+    shared = (
+        {path for path in rows[0].keys if len({cell.keys.get(path) for cell in rows}) == 1} if len(rows) > 1 else set()
+    )
+    titles = [textwrap.fill(_row(cell, labels, shared), MOST_LETTERS) for cell in rows]
+    lines = len(rows) * max(title.count("\n") + 1 for title in titles)
+    made, panels = plots.figure_in(width_in, len(names), columns, height_in=0.65 + 0.17 * lines)
     for i, (axes, metric) in enumerate(zip(panels, names, strict=True)):
         found = [results.interval(cell.name, metric) for cell in rows]
         plots.dots(axes, titles if i % columns == 0 else [""] * len(titles), found, _labelled(results, metric, labels))
@@ -101,9 +105,9 @@ def _by_name(results: Results, names: Sequence[str], labels: Labels, width_in: f
     return made
 
 
-def _row(cell: ResultCell, labels: Labels) -> str:
-    """The name of a scenario: its label, or its coordinates."""
-    told = ", ".join(named(value, path, labels) for path, value in cell.keys.items())
+def _row(cell: ResultCell, labels: Labels, shared: Collection[str]) -> str:
+    """The name of a scenario: its label, or its coordinates other than those that all share."""
+    told = ", ".join(named(value, path, labels) for path, value in cell.keys.items() if path not in shared)
     return labels.get(cell.name) or told or cell.name
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from wifair import markdown
 from wifair.errors import InputError
 from wifair.papers.claims import Verdict
 
@@ -77,6 +78,9 @@ class Findings(_Shown):
     kind: ClassVar[str] = "findings"
     sentences: Sequence[str]
 
+    def __repr__(self) -> str:
+        return "\n".join(self.sentences)
+
 
 @dataclass(frozen=True)
 class Facts(_Shown):
@@ -121,6 +125,13 @@ class Table(_Shown):
             i for i in range(len(headings)) if made and all(isinstance(row[i].key, (int, float)) for row in made)
         )
         return cls(headings, made, caption, numbers, wide)
+
+    def __repr__(self) -> str:
+        """The table in Markdown, below its caption; a marked cell is bold."""
+        parts = [heading.partition("\n") for heading in self.headings]
+        headings = [f"{name}, {unit}" if unit and unit not in name else name for name, _, unit in parts]
+        rows = [[f"**{each.text}**" if each.badge else each.text for each in row] for row in self.rows]
+        return "\n\n".join(filter(None, (self.caption, markdown.table(headings, rows))))
 
 
 @dataclass(frozen=True)

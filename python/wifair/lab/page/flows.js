@@ -20,7 +20,9 @@ export class FlowsView {
   /** A new scene. */
   clear(store, courses) {
     this.courses = courses;
-    this.jainOf.textContent = store.scene.flows.every((flow) => flow.over_tcp) ? "" : " of flows over TCP";
+    const { flows } = store.scene;
+    const overTcp = flows.filter((flow) => flow.over_tcp).length;
+    this.jainOf.textContent = overTcp === flows.length ? "" : ` of ${overTcp} of ${flows.length} flows, those over TCP`;
     this.bars.replaceChildren();
     this.rows.clear();
     this.makeCharts(store);

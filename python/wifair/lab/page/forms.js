@@ -84,8 +84,8 @@ export class Forms {
     show();
     set.append(this.field("Scheme", choose), idea, box);
     const limit = this.numeric(values.limit_packets, scene.bounds["ap.limit_packets"], 1, (packets) => this.ofBss({ ap: { limit_packets: packets } }));
-    limit.disabled = this.bss.limit_is_controlled;
-    set.append(this.field("Limit [packets]", limit, this.bss.limit_is_controlled ? "A limit controller moves it" : ""));
+    limit.disabled = this.bss.limit_controller !== null;
+    set.append(this.field("Limit [packets]", limit, this.bss.limit_controller === null ? "" : `${this.bss.limit_controller} moves it`));
     return set;
   }
 
