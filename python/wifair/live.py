@@ -156,7 +156,7 @@ class Session:
         - `frames`: on the air, each begin, end, transmitter (0 the AP of the first BSS, 1 + index of the station, then the APs of the other
           BSSs), kind (0 data, 1 MAC ACK, 2 RTS, 3 CTS, 4 beacon), outcome (0 received, 1 collided, 2 data lost, 3 ACK lost; in a
           field 1 lost to a frame of the same start, 4 lost to hidden ones, 5 an RTS that is received and not answered), flow, class, attempt, rate
-          in Mbit/s, since when its sender has waited for access, the packets of a PPDU under a Block Ack agreement (for each, one
+          in Mbps, since when its sender has waited for access, the packets of a PPDU under a Block Ack agreement (for each, one
           after the other: flow, class, IP bytes, and 1 if its MPDU is decoded, else 0, or 2 if it is lost to hidden frames; those of the
           newest PPDUs, where there are many). In a field a frame is listed once its sender knows the outcome of its exchange
         - `frames_omitted`: those that were dropped because there were too many

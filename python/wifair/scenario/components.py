@@ -48,7 +48,7 @@ def has_mcs(phy: str) -> bool:
 
 
 def highest_rate_mbps(phy: str | None) -> float | None:
-    """The highest rate of a PHY (default: the plan's) in Mbit/s. None for an unknown PHY, or one with MCS."""
+    """The highest rate of a PHY (default: the plan's) in Mbps. None for an unknown PHY, or one with MCS."""
     phy = phy or default_name(plan_node("bss", "phy"))
     return max(
         (rate for listed in components("phys") if listed["name"] == phy for rate in listed["rates_mbps"]), default=None

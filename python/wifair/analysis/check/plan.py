@@ -109,7 +109,7 @@ class Plan:
         return sum(flow["group"] == group for flow in self.flows)
 
     def wire_mbps(self, way: str) -> float:
-        """The rate of the shared wire, `down` to the access point or `up`, in Mbit/s."""
+        """The rate of the shared wire, `down` to the access point or `up`, in Mbps."""
         wire = self.plan["wire"]
         return float(wire["rate_mbps"] if way == "down" or wire["rate_up_mbps"] is None else wire["rate_up_mbps"])
 

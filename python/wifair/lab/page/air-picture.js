@@ -216,7 +216,7 @@ export class AirPicture {
     if (details && data && wide > 58 && lane > 14 && frame.cls === 0) {
       cx.fillStyle = colours.panel;
       cx.textAlign = "left";
-      cx.fillText(`${frame.rate} Mbit/s`, x + 4, top + tall / 2 + 0.5);
+      cx.fillText(`${frame.rate} Mbps`, x + 4, top + tall / 2 + 0.5);
     }
   }
 

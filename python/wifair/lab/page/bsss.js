@@ -3,7 +3,7 @@
 import { number } from "./format.js";
 import { sum } from "./store.js";
 
-const COLUMNS = [["channel"], ["down [Mbit/s]"], ["up [Mbit/s]"], ["own frames", "Time in which a frame of the BSS is on the air"],
+const COLUMNS = [["channel"], ["down [Mbps]"], ["up [Mbps]"], ["own frames", "Time in which a frame of the BSS is on the air"],
   ["others' frames", "Further time in which its access point senses others"],
   ["same start", "Frames lost while another began at the same instant"], ["hidden", "Frames lost to hidden senders"],
   ["RTS not answered", "RTS that were received and not answered, since the NAV was set or a secondary channel was busy"]];

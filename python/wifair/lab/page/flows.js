@@ -20,9 +20,6 @@ export class FlowsView {
   /** A new scene. */
   clear(store, courses) {
     this.courses = courses;
-    const { flows } = store.scene;
-    const overTcp = flows.filter((flow) => flow.over_tcp).length;
-    this.jainOf.textContent = overTcp === flows.length ? "" : ` of ${overTcp} of ${flows.length} flows, those over TCP`;
     this.bars.replaceChildren();
     this.rows.clear();
     this.makeCharts(store);
@@ -119,6 +116,9 @@ export class FlowsView {
     const jain = store.jain();
     this.jain.textContent = jain === null ? "–" : jain.toFixed(2);
     const open = store.open();
+    const overTcp = open.filter((i) => store.scene.flows[i].over_tcp).length;
+    this.jainOf.textContent = overTcp === open.length ? ""
+      : store.hasLoads() ? " of flows over TCP (none beside datagrams sent at a rate)" : ` of ${overTcp} of ${open.length} flows, those over TCP`;
     const goodput = store.rates?.goodput ?? [];
     const most = Math.max(0.01, ...open.map((i) => goodput[i] ?? 0));
     const wanted = new Set(open);
@@ -148,7 +148,7 @@ export class FlowsView {
     const total = goodput.reduce((a, b) => a + b, 0);
     const of = (way) => open.filter((i) => store.scene.flows[i].direction === way);
     const part = (way) => number(of(way).reduce((a, i) => a + (goodput[i] ?? 0), 0));
-    this.said.textContent = `${open.length} open; ${number(total)} Mbit/s in all: ${part("down")} down (${of("down").length} flows), ` +
+    this.said.textContent = `${open.length} open; ${number(total)} Mbps in all: ${part("down")} down (${of("down").length} flows), ` +
       `${part("up")} up (${of("up").length})`;
   }
 
@@ -165,7 +165,7 @@ export class FlowsView {
     name.textContent = label;
     track.append(bar);
     button.className = direction;
-    button.title = `${label}, ${direction}link, goodput in Mbit/s`;
+    button.title = `${label}, ${direction}link, goodput in Mbps`;
     button.append(name, track, value);
     button.addEventListener("click", () => this.select(flow));
     item.append(button);

@@ -216,10 +216,10 @@ export class Forms {
     const index = () => scene.stations.indexOf(this.station);
     const modes = () => scene.modes[index()];
     const mode = this.choice(null, modes().choices, (value) => ({ station: { name: this.station, [modes().key]: Number(value) } }));
-    const field = this.field("Rate [Mbit/s]", mode);
+    const field = this.field("Rate [Mbps]", mode);
     const show = () => {
       const { key, choices } = modes();
-      field.firstChild.textContent = key === "mcs" ? "MCS" : "Rate [Mbit/s]";
+      field.firstChild.textContent = key === "mcs" ? "MCS" : "Rate [Mbps]";
       if (mode.options.length !== choices.length || mode.options[0]?.value !== String(choices[0])) {
         mode.replaceChildren(...choices.map((value) => new Option(String(value), String(value))));
       }

@@ -27,7 +27,7 @@ const MEASURES = {
   time_s: (store) => store.state.time_ns / 1e9,
   /** Jain's index of the goodput of the open flows over TCP. */
   jain: (store) => store.jain(),
-  /** Mean goodput of a group's open flows, in Mbit/s. */
+  /** Mean goodput of a group's open flows, in Mbps. */
   goodput_mbps: (store, { group }) => goodput(store, group),
   /** Mean goodput of a group's flows over that of another's. */
   goodput_ratio: (store, { group, over }) => {
@@ -70,7 +70,7 @@ const MEASURES = {
   ap_packets_per_ppdu: (store) => store.rates.perPpdu.ap,
   /** Mean number of packets in a PPDU of a station. */
   station_packets_per_ppdu: (store) => store.rates.perPpdu.stations,
-  /** Goodput of all flows of a BSS, in Mbit/s. */
+  /** Goodput of all flows of a BSS, in Mbps. */
   bss_goodput_mbps: (store, { bss }) => {
     const { stations } = store.scene.bsss[numberOf(store, bss)];
     return sum(store.scene.flows, (flow, i) => (stations.includes(flow.station) ? store.rates.goodput[i] : 0));

@@ -105,9 +105,15 @@ export class Store {
     return this.scene.flows.map((_, i) => i).filter((i) => flags[i] || (this.rates?.goodput[i] ?? 0) > 0);
   }
 
-  /** Jain's index of the goodput of the open flows over TCP; null without goodput. */
+  /** Whether an open flow sends datagrams at a rate of its choice. They take air as bulk flows do, and belong to no index. */
+  hasLoads() {
+    const loads = this.scene.groups.filter((group) => group.application === "udp").map((group) => group.name);
+    return this.open().some((i) => loads.includes(this.scene.flows[i].group));
+  }
+
+  /** Jain's index of the goodput of the open flows over TCP; null without goodput, and beside loads of datagrams. */
   jain() {
-    if (!this.rates) return null;
+    if (!this.rates || this.hasLoads()) return null;
     const flags = this.state.flows.open;
     const x = this.rates.goodput.filter((_, i) => flags[i] && this.scene.flows[i].over_tcp);
     const squares = x.reduce((a, b) => a + b * b, 0);
