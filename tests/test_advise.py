@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wifair import Scenario
 from wifair.advising import OWN, Advice, AdviceInterrupted, Advising, advice, rule, wording
-from wifair.advising.advice import Doubted, with_probes
+from wifair.advising.advice import Doubted
 from wifair.advising.changes import HAS, QOS_MAP, Change, settable, unsettable
 from wifair.advising.commands import Commands
 from wifair.advising.document import document
@@ -39,6 +39,7 @@ from wifair.observed.written import summary, text
 from wifair.stats import Interval, Values
 from wifair.study.study import Study, StudyInterrupted, run_studies
 from wifair.tuning.goals import parsed
+from wifair.tuning.probes import with_probes
 
 # Three downloads fill a FIFO of 1,000 packets, behind which a ping waits.
 BLOATED: dict[str, Any] = {

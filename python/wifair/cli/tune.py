@@ -142,6 +142,8 @@ def _print(tuned: Tuned, title: str, words: list[str], json: bool, verbose: bool
         print_text(f"{title}: no point is better than the scenario as it is, by {goals}")
     if tuned.settings:
         print_text(command(words, tuned.best[0]), indent="    ", first="  ")
+    for remark in tuned.remarks:
+        print_text(f"{remark}.", indent="  ", first="- ")
     print_lines([""])
     if tuned.verified is not None:
         _print_verified(tuned)
