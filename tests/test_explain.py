@@ -8,10 +8,12 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from conftest import Cli
 from wifair import Scenario
 from wifair.analysis.conclusion import FULL, conclusion
+from wifair.analysis.explain_groups import HEADINGS, NOTE, groups, rows
 from wifair.observed.as_ap import write
 from wifair.observed.shown import Quantity
 from wifair.prediction.as_it_is import as_it_is
@@ -100,6 +102,25 @@ def test_other_networks_are_a_reason_for_another_channel() -> None:
     told, shown = concluded(**AX, stations=stations, flows=flows)
     assert f"another channel (other networks use {100 * shown['others_share']:.0f} % of the time" in told
     assert f"other networks {100 * shown['others_share']:.0f} %" in told
+
+
+def test_the_note_of_the_table_says_what_its_rtt_is() -> None:
+    """A ping has a mean RTT, as TCP has; a call, which nothing answers, has a quantile of its delay."""
+    flows = [
+        {"name": "web", "direction": "down"},
+        {"name": "ping", "direction": "up", "application": "ping"},
+        {"name": "call", "direction": "down", "application": "voip"},
+    ]
+    results = Scenario(run=RUN, flows=flows).run(seeds=2)
+    mean_ms = dict(results.flows.group_by("label").agg(pl.col("rtt_mean_ms").mean()).iter_rows())
+    streams = results.datagrams.filter(label="call").group_by("direction").agg(pl.col("delay_p95_ms").mean())
+    p95_ms = streams["delay_p95_ms"].max()
+    shown = {row[0]: row[HEADINGS.index("RTT, ms")] for row in rows(groups(results))}
+    assert shown == {"web": f"{mean_ms['web']:.0f}", "ping": f"{mean_ms['ping']:.0f}", "call": f"{p95_ms:.0f}"}
+    assert (
+        "RTT: the mean; for datagrams without a response, the 95 % quantile of the one-way delay of the worst stream."
+        in NOTE
+    )
 
 
 def shown_by(folder: Path, *seeds: int, **settings: Any) -> Scenario:

@@ -263,7 +263,10 @@ def rows(found: list[Group]) -> list[tuple[str, ...]]:
 
 
 HEADINGS: tuple[str, ...] = ("group", "flows", "Mbps each", "lost", "window cuts", "RTT, ms", "airtime", "limited by")
-NOTE: str = "Means over flows and runs. Lost: packets at the AP; for datagrams, on the whole way. Their RTT is the one-way delay, 95 %."
+NOTE: str = (
+    "Means over flows and runs. Lost: packets at the AP; for datagrams, on the whole way. RTT: the mean; for datagrams without a response, the "
+    "95 % quantile of the one-way delay of the worst stream."
+)
 
 
 def to_dict(group: Group) -> dict[str, Any]:
