@@ -123,6 +123,15 @@ def test_the_note_of_the_table_says_what_its_rtt_is() -> None:
     )
 
 
+def test_the_note_of_the_table_says_that_flows_of_a_station_share_its_airtime() -> None:
+    station = {"station": "tv", "direction": "down"}
+    flows = [{"name": "film", **station}, {"name": "call", "application": "voip", **station}]
+    results = Scenario(run=RUN, stations=[{"name": "tv"}], flows=flows).run(seeds=2)
+    film, call = groups(results)
+    assert film.airtime_share == call.airtime_share > 0.5
+    assert NOTE.endswith("Airtime: that of the group's stations, for all of their flows.")
+
+
 def shown_by(folder: Path, *seeds: int, **settings: Any) -> Scenario:
     """Writes what the access point shows of these runs."""
     scenario = Scenario(**settings)

@@ -265,7 +265,7 @@ def rows(found: list[Group]) -> list[tuple[str, ...]]:
 HEADINGS: tuple[str, ...] = ("group", "flows", "Mbps each", "lost", "window cuts", "RTT, ms", "airtime", "limited by")
 NOTE: str = (
     "Means over flows and runs. Lost: packets at the AP; for datagrams, on the whole way. RTT: the mean; for datagrams without a response, the "
-    "95 % quantile of the one-way delay of the worst stream."
+    "95 % quantile of the one-way delay of the worst stream. Airtime: that of the group's stations, for all of their flows."
 )
 
 
