@@ -407,6 +407,7 @@ def test_a_gain_does_not_hide_its_price(capsys: pytest.CaptureFixture[str]) -> N
     assert (found["effects"][0]["before"], found["effects"][0]["after"]) == pytest.approx((0.4, 0.9))
     print_advice(told, "mine", verbose=False)
     out = capsys.readouterr().out
+    assert "- fair shares: Jain's index of the goodput of comparable flows.\n" in out
     assert re.search(r"^ +search +fair shares, +total,\nchange +says +seeds +index +Mbps$", out, re.MULTILINE)
     assert re.search(r"^as it is +12 +0\.4 +24$", out, re.MULTILINE)
     assert re.search(r"^pfifo, 100 packets +better +12 +0\.9 \(\+0\.500\) +12 \(× 0\.5\)$", out, re.MULTILINE)

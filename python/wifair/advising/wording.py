@@ -13,6 +13,7 @@ from wifair.everything.side_effects import sentences
 from wifair.everything.verdict import Standing
 from wifair.population.properties import Property
 from wifair.stats import Values, t_interval
+from wifair.tuning.words import WORDS
 
 # What the rule says of a change, in a table.
 STANDINGS = {
@@ -184,6 +185,12 @@ def _unit(criterion: Criterion) -> str:
     """The unit after a number: what comes before a comma, and nothing for a range of ratings."""
     unit = criterion.unit.partition(",")[0].removesuffix(" of payload")
     return f" {UNITS_IN_SHORT.get(unit, unit)}" if unit and not unit[0].isdigit() else ""
+
+
+def indexes(advice: Advice) -> list[str]:
+    """Of which flows or stations the indexes of the goals are: `check-prediction` has those of all."""
+    goals = [each.goal for each in advice.yardsticks if each.goal and each.goal.word and each.goal.unit == "index"]
+    return [f"{goal.word}: {WORDS[goal.word].about}" for goal in goals]
 
 
 def heading(each: Yardstick) -> str:

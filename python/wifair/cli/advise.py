@@ -150,7 +150,7 @@ def print_advice(advice: Advice, title: str, verbose: bool) -> None:
     from wifair.cli.output import print_lines, print_text
 
     print_text(f"{title}: {wording.headline(advice)}")
-    for remark in advice.remarks:
+    for remark in (*advice.remarks, *wording.indexes(advice)):
         print_text(f"{remark}.", indent="  ", first="- ")
     print_lines([""])
     best = advice.best
