@@ -413,6 +413,26 @@ def test_a_gain_does_not_hide_its_price(capsys: pytest.CaptureFixture[str]) -> N
     assert re.search(r"^pfifo, 100 packets +better +12 +0\.9 \(\+0\.500\) +12 \(× 0\.5\)$", out, re.MULTILINE)
 
 
+def test_a_column_of_the_search_has_means_of_the_same_seeds_only(capsys: pytest.CaptureFixture[str]) -> None:
+    """A change that was stopped has fewer seeds than the scenario as it is, so only its effect is shown."""
+    advising = Advising(Scenario(**BLOATED), parsed("total"), "linux")
+    good, stopped = advising.settable[:2]
+    noise = np.linspace(-0.1, 0.1, 12)
+    own = 24 * (1 + noise)
+    values: dict[str, Mapping[str, Values]] = {
+        OWN: {"total_mbps": own},
+        good.name: {"total_mbps": 2 * own},
+        stopped.name: {"total_mbps": own[:6]},
+    }
+    told = Advice(advising.scenario, advising.yardsticks, {each.name: each for each in (good, stopped)})
+    told.searched, told.search = values, rule.verdict(values, told.criteria)
+    print_advice(told, "mine", verbose=True)
+    out = capsys.readouterr().out
+    assert re.search(rf"^{re.escape(good.name)} +better +12 +48 \(× 2\)$", out, re.MULTILINE)
+    assert re.search(r" 6 +\(× 1\)$", out, re.MULTILINE)
+    assert "A change with fewer seeds than the scenario as it is has no mean" in out.replace("\n", " ")
+
+
 def test_the_total_is_not_shown_twice() -> None:
     assert Advising(Scenario(**BLOATED), parsed(["pings", "total"]), "linux").total is None
     assert Advising(Scenario(**BLOATED), (), "linux").total is None

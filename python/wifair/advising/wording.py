@@ -357,13 +357,14 @@ def searched(advice: Advice, change: Change) -> tuple[str, int, Sequence[str]]:
 
 
 def searched_in_short(advice: Advice, change: Change) -> tuple[str, int, Sequence[str]]:
-    """The same for a narrow table below a row with the values as it is: the mean and the effect."""
+    """The same for a narrow table below a row with the values as it is: the mean and the effect; with fewer seeds than that row the effect alone."""
     state, seeds = _standing_and_seeds(advice, change)
     told = []
     for each in advice.shown:
         mine, own = _searched_values(advice, change, each.criterion)
         by = each.criterion.effect_text(each.criterion.effect(mine, own), interval=False)
-        told.append(f"{number(t_interval(mine).estimate)} ({by})")
+        is_below = len(own) == len(advice.searched[OWN][each.criterion.id])
+        told.append(f"{number(t_interval(mine).estimate)} ({by})" if is_below else f"({by})")
     return state, seeds, told
 
 

@@ -224,4 +224,6 @@ def _print_ranking(advice: Advice, verbose: bool) -> None:
     headings = ("change", "search says", "seeds", *map(wording.heading, advice.shown))
     headings += ("the others",) if advice.bss else ()
     about = "Changes by the seeds of the search, the best first. Effects of the best are too good here, since these seeds chose it"
+    if any(row[2] != f"{count}" for row in rows):
+        about += ". A change with fewer seeds than the scenario as it is has no mean, since the two would not compare"
     print_table(f"{about}{rest}", columns(headings, rows, left=2, prose=(0, len(headings) - 1) if advice.bss else (0,)))
