@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from conftest import Cli
 from wifair import Scenario
-from wifair.analysis.conclusion import FULL, conclusion
+from wifair.analysis.conclusion import FULL, FULL_WITH_BACKLOG, LOST, conclusion
 from wifair.analysis.explain_groups import HEADINGS, NOTE, groups, rows
 from wifair.observed.as_ap import write
 from wifair.observed.shown import Quantity
@@ -102,6 +102,24 @@ def test_other_networks_are_a_reason_for_another_channel() -> None:
     told, shown = concluded(**AX, stations=stations, flows=flows)
     assert f"another channel (other networks use {100 * shown['others_share']:.0f} % of the time" in told
     assert f"other networks {100 * shown['others_share']:.0f} %" in told
+
+
+@pytest.mark.parametrize("is_hidden", [True, False])
+def test_frames_lost_to_other_bsss_are_a_reason_for_another_channel(is_hidden: bool) -> None:
+    """Whether or not the air is full: the access points do not sense each other, and a's frames are lost where they overlap."""
+    udp = {"name": "udp", "rate_mbps": 25, "arrivals": "poisson"}
+    two = {
+        **IDLE,
+        "bss": [{"name": "mine"}, {"name": "left"}],
+        "field": {"gain_db": -60, "hidden": [["mine", "left"]] if is_hidden else []},
+        "stations": [{"name": "a"}, {"name": "b", "bss": "left"}],
+        "flows": [{"direction": "down", "station": name, "application": udp} for name in "ab"],
+    }
+    found = conclusion(Scenario(**two).run(seeds=2).of_bss("mine"))
+    assert found.counters["busy_share"] < FULL_WITH_BACKLOG
+    lost = found.counters["lost_to_others_share"]
+    told = f"Worth trying: another channel ({100 * lost:.0f} % of the frames are lost to other networks alone)."
+    assert (lost >= LOST) == (told in found.text) == is_hidden
 
 
 def test_the_note_of_the_table_says_what_its_rtt_is() -> None:
