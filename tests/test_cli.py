@@ -135,7 +135,10 @@ def test_compare_json_has_paired_differences(here: Cli, short: Path) -> None:
 def test_a_single_run_is_not_shown_as_a_result(here: Cli, short: Path) -> None:
     done = here("run", short, "--seeds", "1")
     assert done.returncode == 0
-    assert "n/a" in done.stdout
+    assert "\nOne run\nmetric" in done.stdout
+    assert "n/a" not in done.stdout
+    assert "±" not in done.stdout
+    assert "mean" not in done.stdout
     assert "not as a result" in done.stderr
     document = json.loads(here("run", short, "--seeds", "1", "--json").stdout)
     assert all(row["ci_low"] is None for row in document["summary"])
