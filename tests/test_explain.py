@@ -132,7 +132,7 @@ def test_the_note_of_the_table_says_what_its_rtt_is() -> None:
     results = Scenario(run=RUN, flows=flows).run(seeds=2)
     mean_ms = dict(results.flows.group_by("label").agg(pl.col("rtt_mean_ms").mean()).iter_rows())
     streams = results.datagrams.filter(label="call").group_by("direction").agg(pl.col("delay_p95_ms").mean())
-    p95_ms = streams["delay_p95_ms"].max()
+    p95_ms = max(streams["delay_p95_ms"].to_list())
     shown = {row[0]: row[HEADINGS.index("RTT, ms")] for row in rows(groups(results))}
     assert shown == {"web": f"{mean_ms['web']:.0f}", "ping": f"{mean_ms['ping']:.0f}", "call": f"{p95_ms:.0f}"}
     assert (
