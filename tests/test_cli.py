@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -109,6 +110,20 @@ def test_run_json_is_one_document(cli: Cli, short: Path) -> None:
     assert jain["ci_low"] <= jain["mean"] <= jain["ci_high"]
     assert [flow["flow"] for flow in document["flows"]] == ["up-1", "up-2", "down"]
     assert document["seeds"] == [1, 2, 3]
+
+
+def test_differences_have_the_same_columns_at_every_width(
+    here: Cli, short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The correlation was printed where the terminal had room for it, without a word of what it is."""
+    heads = []
+    for width in ("80", "200"):
+        monkeypatch.setenv("COLUMNS", width)
+        done = here("compare", short, "--schemes", "droptail,codel", "--seeds", "2")
+        assert done.returncode == 0, done.stderr
+        [head] = re.findall(r"paired by seed\n(.*?)\n-", done.stdout, re.DOTALL)
+        heads.append(sorted(head.split()))
+    assert heads[0] == heads[1] == sorted(["metric", "difference", "95", "%", "interval", "p", "(Holm)"])
 
 
 def test_compare_json_has_paired_differences(here: Cli, short: Path) -> None:

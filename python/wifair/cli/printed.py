@@ -175,18 +175,17 @@ def print_differences(rows: Sequence[Mapping[str, Any]], results: Results, verbo
     for pair in pairs:
         mine = [row for row in rows if (row["scenario"], row["against"]) == pair]
         wished = any("seeds_needed" in row for row in mine)
-        headings = ["metric", "difference", "95 % interval", "correlation", "p (Holm)"]
+        headings = ["metric", "difference", "95 % interval", "p (Holm)"]
         told = [
             [
                 heading(row["metric"]),
                 *_difference(row),
-                "–" if row["correlation"] is None else f"{row['correlation']:.2f}",
                 p_text(row),
                 *([seeds_text_of(row) if "seeds_needed" in row else ""] if wished else []),
             ]
             for row in mine
         ]
-        table = columns([*headings, "seeds needed"] if wished else headings, told, prose=(0,), minor=(3,))
+        table = columns([*headings, "seeds needed"] if wished else headings, told, prose=(0,))
         print_table(f"{_pair(*(cells[name] for name in pair))}, paired by seed", table)
 
 
