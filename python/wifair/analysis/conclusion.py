@@ -26,8 +26,8 @@ FULL, FULL_WITH_BACKLOG = 0.9, 0.6
 LONG_WAIT_MS = 20.0
 # The share of the used airtime from which uploads or other networks are named as what may be changed.
 MOST, MUCH = 0.5, 0.1
-# The share of a BSS's frames lost to other BSSs alone from which another channel is worth trying, whether or not the air is full. Their airtime
-# is lost with them, and 5 % of goodput is what matters in comparisons.
+# The share of a BSS's frames lost to other BSSs alone from which another channel is worth trying, whether or not the air is
+# full. Their airtime is lost with them, and 5 % of goodput is what matters in comparisons.
 LOST = 0.05
 # What a packet with 1,448 bytes of payload has on the line, as a multiple of its payload.
 HEADERS = 1500 / 1448
