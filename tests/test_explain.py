@@ -13,7 +13,7 @@ import pytest
 from conftest import Cli
 from wifair import Scenario
 from wifair.analysis.conclusion import FULL, FULL_WITH_BACKLOG, LOST, conclusion
-from wifair.analysis.explain_groups import HEADINGS, NOTE, groups, rows
+from wifair.analysis.explain_groups import HEADINGS, groups, note, rows
 from wifair.observed.as_ap import write
 from wifair.observed.shown import Quantity
 from wifair.prediction.as_it_is import as_it_is
@@ -136,8 +136,8 @@ def test_the_note_of_the_table_says_what_its_rtt_is() -> None:
     shown = {row[0]: row[HEADINGS.index("RTT, ms")] for row in rows(groups(results))}
     assert shown == {"web": f"{mean_ms['web']:.0f}", "ping": f"{mean_ms['ping']:.0f}", "call": f"{p95_ms:.0f}"}
     assert (
-        "RTT: the mean; for datagrams without a response, the 95 % quantile of the one-way delay of the worst stream."
-        in NOTE
+        "RTT: the mean; of datagrams without a response, the 95 % quantile of the one-way delay of the worst stream."
+        in note(groups(results))
     )
 
 
@@ -147,7 +147,9 @@ def test_the_note_of_the_table_says_that_flows_of_a_station_share_its_airtime() 
     results = Scenario(run=RUN, stations=[{"name": "tv"}], flows=flows).run(seeds=2)
     film, call = groups(results)
     assert film.airtime_share == call.airtime_share > 0.5
-    assert NOTE.endswith("Airtime: that of the group's stations, for all of their flows.")
+    told = "Airtime: that of the stations, all of their flows together."
+    assert note([film, call]).endswith(told)
+    assert told not in note([film])
 
 
 def shown_by(folder: Path, *seeds: int, **settings: Any) -> Scenario:
