@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wifair import Scenario
 from wifair.advising import OWN, Advice, AdviceInterrupted, Advising, advice, rule, wording
-from wifair.advising.advice import Doubted, with_probes
+from wifair.advising.advice import Doubted
 from wifair.advising.changes import HAS, QOS_MAP, Change, settable, unsettable
 from wifair.advising.commands import Commands
 from wifair.advising.document import document
@@ -39,6 +39,7 @@ from wifair.observed.written import summary, text
 from wifair.stats import Interval, Values
 from wifair.study.study import Study, StudyInterrupted, run_studies
 from wifair.tuning.goals import parsed
+from wifair.tuning.probes import with_probes
 
 # Three downloads fill a FIFO of 1,000 packets, behind which a ping waits.
 BLOATED: dict[str, Any] = {
@@ -406,9 +407,30 @@ def test_a_gain_does_not_hide_its_price(capsys: pytest.CaptureFixture[str]) -> N
     assert (found["effects"][0]["before"], found["effects"][0]["after"]) == pytest.approx((0.4, 0.9))
     print_advice(told, "mine", verbose=False)
     out = capsys.readouterr().out
+    assert "- fair shares: Jain's index of the goodput of comparable flows.\n" in out
     assert re.search(r"^ +search +fair shares, +total,\nchange +says +seeds +index +Mbps$", out, re.MULTILINE)
     assert re.search(r"^as it is +12 +0\.4 +24$", out, re.MULTILINE)
     assert re.search(r"^pfifo, 100 packets +better +12 +0\.9 \(\+0\.500\) +12 \(× 0\.5\)$", out, re.MULTILINE)
+
+
+def test_a_column_of_the_search_has_means_of_the_same_seeds_only(capsys: pytest.CaptureFixture[str]) -> None:
+    """A change that was stopped has fewer seeds than the scenario as it is, so only its effect is shown."""
+    advising = Advising(Scenario(**BLOATED), parsed("total"), "linux")
+    good, stopped = advising.settable[:2]
+    noise = np.linspace(-0.1, 0.1, 12)
+    own = 24 * (1 + noise)
+    values: dict[str, Mapping[str, Values]] = {
+        OWN: {"total_mbps": own},
+        good.name: {"total_mbps": 2 * own},
+        stopped.name: {"total_mbps": own[:6]},
+    }
+    told = Advice(advising.scenario, advising.yardsticks, {each.name: each for each in (good, stopped)})
+    told.searched, told.search = values, rule.verdict(values, told.criteria)
+    print_advice(told, "mine", verbose=True)
+    out = capsys.readouterr().out
+    assert re.search(rf"^{re.escape(good.name)} +better +12 +48 \(× 2\)$", out, re.MULTILINE)
+    assert re.search(r" 6 +\(× 1\)$", out, re.MULTILINE)
+    assert "A change with fewer seeds than the scenario as it is has no mean" in out.replace("\n", " ")
 
 
 def test_the_total_is_not_shown_twice() -> None:

@@ -129,6 +129,12 @@ def test_a_change_between_two_assumed_values_is_within_their_range() -> None:
     assert against[0] == "tcp.profile"
 
 
+def test_indexes_say_that_they_are_of_all_flows() -> None:
+    """`advise` has those of comparable flows, and says so."""
+    assert str(Quantity("fairness")) == "fairness of goodput of all flows (Jain's index)"
+    assert str(Quantity("airtime fairness")) == "fairness of airtime of all stations (Jain's index)"
+
+
 def test_the_unpaired_interval_is_that_of_welch() -> None:
     """Against SciPy's, with unequal variances and sizes."""
     from scipy.stats import ttest_ind

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -111,6 +112,20 @@ def test_run_json_is_one_document(cli: Cli, short: Path) -> None:
     assert document["seeds"] == [1, 2, 3]
 
 
+def test_differences_have_the_same_columns_at_every_width(
+    here: Cli, short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The correlation was printed where the terminal had room for it, without a word of what it is."""
+    heads = []
+    for width in ("80", "200"):
+        monkeypatch.setenv("COLUMNS", width)
+        done = here("compare", short, "--schemes", "droptail,codel", "--seeds", "2")
+        assert done.returncode == 0, done.stderr
+        [head] = re.findall(r"paired by seed\n(.*?)\n-", done.stdout, re.DOTALL)
+        heads.append(sorted(head.split()))
+    assert heads[0] == heads[1] == sorted(["metric", "difference", "95", "%", "interval", "p", "(Holm)"])
+
+
 def test_compare_json_has_paired_differences(here: Cli, short: Path) -> None:
     done = here(
         "compare",
@@ -135,7 +150,10 @@ def test_compare_json_has_paired_differences(here: Cli, short: Path) -> None:
 def test_a_single_run_is_not_shown_as_a_result(here: Cli, short: Path) -> None:
     done = here("run", short, "--seeds", "1")
     assert done.returncode == 0
-    assert "n/a" in done.stdout
+    assert "\nOne run\nmetric" in done.stdout
+    assert "n/a" not in done.stdout
+    assert "±" not in done.stdout
+    assert "mean" not in done.stdout
     assert "not as a result" in done.stderr
     document = json.loads(here("run", short, "--seeds", "1", "--json").stdout)
     assert all(row["ci_low"] is None for row in document["summary"])

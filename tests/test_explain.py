@@ -8,10 +8,12 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from conftest import Cli
 from wifair import Scenario
-from wifair.analysis.conclusion import FULL, conclusion
+from wifair.analysis.conclusion import FULL, FULL_WITH_BACKLOG, LOST, conclusion
+from wifair.analysis.explain_groups import HEADINGS, groups, note, rows
 from wifair.observed.as_ap import write
 from wifair.observed.shown import Quantity
 from wifair.prediction.as_it_is import as_it_is
@@ -100,6 +102,54 @@ def test_other_networks_are_a_reason_for_another_channel() -> None:
     told, shown = concluded(**AX, stations=stations, flows=flows)
     assert f"another channel (other networks use {100 * shown['others_share']:.0f} % of the time" in told
     assert f"other networks {100 * shown['others_share']:.0f} %" in told
+
+
+@pytest.mark.parametrize("is_hidden", [True, False])
+def test_frames_lost_to_other_bsss_are_a_reason_for_another_channel(is_hidden: bool) -> None:
+    """Whether or not the air is full: the access points do not sense each other, and a's frames are lost where they overlap."""
+    udp = {"name": "udp", "rate_mbps": 25, "arrivals": "poisson"}
+    two = {
+        **IDLE,
+        "bss": [{"name": "mine"}, {"name": "left"}],
+        "field": {"gain_db": -60, "hidden": [["mine", "left"]] if is_hidden else []},
+        "stations": [{"name": "a"}, {"name": "b", "bss": "left"}],
+        "flows": [{"direction": "down", "station": name, "application": udp} for name in "ab"],
+    }
+    found = conclusion(Scenario(**two).run(seeds=2).of_bss("mine"))
+    assert found.counters["busy_share"] < FULL_WITH_BACKLOG
+    lost = found.counters["lost_to_others_share"]
+    told = f"Worth trying: another channel ({100 * lost:.0f} % of the frames are lost to other networks alone)."
+    assert (lost >= LOST) == (told in found.text) == is_hidden
+
+
+def test_the_note_of_the_table_says_what_its_rtt_is() -> None:
+    """A ping has a mean RTT, as TCP has; a call, which nothing answers, has a quantile of its delay."""
+    flows = [
+        {"name": "web", "direction": "down"},
+        {"name": "ping", "direction": "up", "application": "ping"},
+        {"name": "call", "direction": "down", "application": "voip"},
+    ]
+    results = Scenario(run=RUN, flows=flows).run(seeds=2)
+    mean_ms = dict(results.flows.group_by("label").agg(pl.col("rtt_mean_ms").mean()).iter_rows())
+    streams = results.datagrams.filter(label="call").group_by("direction").agg(pl.col("delay_p95_ms").mean())
+    p95_ms = max(streams["delay_p95_ms"].to_list())
+    shown = {row[0]: row[HEADINGS.index("RTT, ms")] for row in rows(groups(results))}
+    assert shown == {"web": f"{mean_ms['web']:.0f}", "ping": f"{mean_ms['ping']:.0f}", "call": f"{p95_ms:.0f}"}
+    assert (
+        "RTT: the mean; of datagrams without a response, the 95 % quantile of the one-way delay of the worst stream."
+        in note(groups(results))
+    )
+
+
+def test_the_note_of_the_table_says_that_flows_of_a_station_share_its_airtime() -> None:
+    station = {"station": "tv", "direction": "down"}
+    flows = [{"name": "film", **station}, {"name": "call", "application": "voip", **station}]
+    results = Scenario(run=RUN, stations=[{"name": "tv"}], flows=flows).run(seeds=2)
+    film, call = groups(results)
+    assert film.airtime_share == call.airtime_share > 0.5
+    told = "Airtime: that of the stations, all of their flows together."
+    assert note([film, call]).endswith(told)
+    assert told not in note([film])
 
 
 def shown_by(folder: Path, *seeds: int, **settings: Any) -> Scenario:

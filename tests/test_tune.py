@@ -19,6 +19,7 @@ from hypothesis.extra.numpy import arrays
 from wifair import Metric, Scenario, Tuned, Tuning, tune
 from wifair.cli import execute
 from wifair.errors import InputError, ScenarioError
+from wifair.study.store import Store
 from wifair.tuning import START, TuningInterrupted
 from wifair.tuning.asked import Asker
 from wifair.tuning.goals import parsed
@@ -135,6 +136,30 @@ def test_other_bad_input_is_refused() -> None:
         search(batch=True)
     with pytest.raises(InputError, match="transfer_mean_s has no value in some replications of the scenario as it is"):
         search("transfer_mean_s").run()
+
+
+def test_a_goal_without_a_value_is_refused_after_one_replication(tmp_path: Path) -> None:
+    """The error lists the metrics that have one."""
+    with pytest.raises(
+        InputError, match=r"transfer_mean_s has no value .* allowed here: metrics that have one: jain, "
+    ) as refused:
+        search("transfer_mean_s").run(store=tmp_path)
+    assert "ping_p95_ms" in str(refused.value)
+    assert "transfer_mean_s," not in str(refused.value)
+    assert Store(tmp_path).mine.replications().height == 1
+
+
+@pytest.mark.parametrize("goal", ["ping_p95_ms", "pings below 100 ms"])
+def test_a_goal_that_nothing_measures_gets_a_probe(goal: str) -> None:
+    """As in `wifair advise`, whether the goal is a word or its metric."""
+    flows = [{"station": "near", "direction": "down"}, {"station": "far", "direction": "up"}]
+    scenario = Scenario(**{**BASE, "stations": [{"name": "near"}, {"name": "far", "rate_mbps": 2}], "flows": flows})
+    tuned = Tuning(scenario, {"ap.limit_packets": [5, 200]}, goal, seeds=2, runs=28).run()
+    assert tuned.remarks == ["pings: the scenario has none, so one of ping was added at far, whose link is the slowest"]
+    assert tuned.to_dict()["remarks"] == tuned.remarks
+    assert np.isfinite(tuned.points[0].values).all()
+    with pytest.raises(InputError, match="goals: pages: no flow of the scenario has the application web"):
+        Tuning(scenario, {"ap.limit_packets": [5, 200]}, "pages")
 
 
 def test_without_optuna_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 LEVEL = 0.95
+# What follows an estimate that has no interval, in a table cell.
+NO_INTERVAL = " (n/a)"
 
 Values: TypeAlias = NDArray[np.float64]
 
@@ -59,7 +61,7 @@ class Interval:
         if self.n == 0:
             return "–"
         if self.low is None or self.high is None:
-            return f"{_plain(self.estimate)} (n/a)"
+            return f"{_plain(self.estimate)}{NO_INTERVAL}"
         half = (self.high - self.low) / 2
         if self.identical or not half > 0:
             return f"{_plain(self.estimate)} (identical)"

@@ -19,10 +19,9 @@ from wifair.errors import InputError, Interrupted
 from wifair.everything.criteria import Criterion
 from wifair.everything.side_effects import side_effects
 from wifair.everything.verdict import Standing, Verdict
-from wifair.observed.calibration import NEIGHBOURS
 from wifair.observed.origins import Mark
 from wifair.papers.runs import Runs
-from wifair.planned import bsss_of, others_of, part
+from wifair.planned import bsss_of, others_of
 from wifair.population.place import Place, place
 from wifair.scenario.components import transport
 from wifair.scenario.scenario import Scenario
@@ -31,7 +30,7 @@ from wifair.study.job import Bars, Cell, no_bars
 from wifair.study.store import Store
 from wifair.study.study import Study, StudyInterrupted, run_studies
 from wifair.tuning.goals import Goal, parsed
-from wifair.tuning.words import WORDS, calls
+from wifair.tuning.probes import judged_plan, with_probes
 
 if TYPE_CHECKING:
     from wifair.results.results import Results
@@ -45,9 +44,6 @@ DOUBT_SEEDS = 6
 NEAREST = 5
 # The first fresh seed. The search has those below it.
 FIRST_FRESH = 1001
-
-# How the name of a flow begins that was added to measure a goal.
-PROBE = "probe-"
 
 
 @dataclass(frozen=True)
@@ -476,55 +472,3 @@ def _total(plan: Mapping[str, Any], among: Sequence[Yardstick]) -> Yardstick | N
     is_there = any(each.criterion.id in ("total", total.criterion.id) for each in among)
     has_tcp = any(transport(flow["application"]["name"]) == "tcp" for flow in plan["flows"])
     return total if has_tcp and not is_there else None
-
-
-def judged_plan(scenario: Scenario, bss: str) -> dict[str, Any]:
-    """The plan of the BSS that is judged: the only one, or the one of that name."""
-    return part(scenario.plan(), [bss]) if bss else scenario.plan()
-
-
-def with_probes(scenario: Scenario, goals: Sequence[Goal], bss: str = "") -> tuple[Scenario, list[str]]:
-    """The scenario with a flow for each goal that nothing there could be measured by, if such a flow hardly loads the network.
-
-    It belongs to the station with the slowest link, of several BSSs in the named one. Raises `InputError` for other goals.
-    """
-    remarks: list[str] = []
-    for goal in goals:
-        word = WORDS.get(goal.word)
-        plan = judged_plan(scenario, bss)
-        there = {flow["application"]["name"] for flow in plan["flows"]}
-        if word is None or not word.needs or there & set(word.needs) - {"udp"} or ("udp" in word.needs and calls(plan)):
-            continue
-        if not word.probe:
-            raise InputError(
-                f"goals: {goal.word}: no flow of the scenario has the application {' or '.join(word.needs)}; allowed here: other goals, or a "
-                f"scenario with such a flow."
-            )
-        slowest = _slowest(scenario, bss)
-        probe = {
-            "name": f"{PROBE}{word.probe}",
-            "station": slowest,
-            "direction": "up" if word.probe == "ping" else "down",
-            "application": word.probe,
-        }
-        settings = scenario.settings()
-        scenario = Scenario.from_settings({**settings, "flows": [*settings.get("flows", []), probe]})
-        remarks.append(
-            f"{goal.word}: the scenario has none, so one of {word.probe} was added at {slowest}, whose link is the slowest"
-        )
-    return scenario, remarks
-
-
-def _slowest(scenario: Scenario, bss: str) -> str:
-    access = scenario.channel_access(1500)
-    named = {station["label"] for station in judged_plan(scenario, bss)["bss"]["stations"]} - {NEIGHBOURS}
-    called = {str(group.name) for group in scenario.stations if group.count == 1}
-    called |= {f"{group.name}-{i}" for group in scenario.stations if group.count > 1 for i in range(1, group.count + 1)}
-    times = {station: row["one"]["airtime_us"] for (station, way), row in access.items() if way == "down"}
-    times |= {station: row["one"]["airtime_us"] for (station, _), row in access.items() if station not in times}
-    among = {station: time for station, time in times.items() if station in named & called}
-    if not among:
-        raise InputError(
-            "goals: a flow that measures this needs a station with a name; allowed here: a scenario with [[stations]]."
-        )
-    return max(among, key=lambda station: among[station])

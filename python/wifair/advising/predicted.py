@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from wifair.advising.advice import OWN, PROBE, Advice
+from wifair.advising.advice import OWN, Advice
 from wifair.advising.changes import Change
 from wifair.observed.shown import network, of_runs
 from wifair.planned import bsss_of
 from wifair.prediction.prediction import Other, Pair, Prediction
 from wifair.results.results import Results
+from wifair.tuning.probes import PROBE
 
 
 def predicted(advice: Advice) -> Prediction | None:

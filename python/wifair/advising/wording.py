@@ -13,6 +13,7 @@ from wifair.everything.side_effects import sentences
 from wifair.everything.verdict import Standing
 from wifair.population.properties import Property
 from wifair.stats import Values, t_interval
+from wifair.tuning.words import WORDS
 
 # What the rule says of a change, in a table.
 STANDINGS = {
@@ -186,6 +187,12 @@ def _unit(criterion: Criterion) -> str:
     return f" {UNITS_IN_SHORT.get(unit, unit)}" if unit and not unit[0].isdigit() else ""
 
 
+def indexes(advice: Advice) -> list[str]:
+    """Of which flows or stations the indexes of the goals are: `check-prediction` has those of all."""
+    goals = [each.goal for each in advice.yardsticks if each.goal and each.goal.word and each.goal.unit == "index"]
+    return [f"{goal.word}: {WORDS[goal.word].about}" for goal in goals]
+
+
 def heading(each: Yardstick) -> str:
     """A goal with its unit, as the head of a column. A bound has the unit already."""
     is_bound = each.goal is not None and each.goal.bound is not None
@@ -350,13 +357,14 @@ def searched(advice: Advice, change: Change) -> tuple[str, int, Sequence[str]]:
 
 
 def searched_in_short(advice: Advice, change: Change) -> tuple[str, int, Sequence[str]]:
-    """The same for a narrow table below a row with the values as it is: the mean and the effect."""
+    """The same for a narrow table below a row with the values as it is: the mean and the effect; with fewer seeds than that row the effect alone."""
     state, seeds = _standing_and_seeds(advice, change)
     told = []
     for each in advice.shown:
         mine, own = _searched_values(advice, change, each.criterion)
         by = each.criterion.effect_text(each.criterion.effect(mine, own), interval=False)
-        told.append(f"{number(t_interval(mine).estimate)} ({by})")
+        is_below = len(own) == len(advice.searched[OWN][each.criterion.id])
+        told.append(f"{number(t_interval(mine).estimate)} ({by})" if is_below else f"({by})")
     return state, seeds, told
 
 

@@ -26,6 +26,9 @@ FULL, FULL_WITH_BACKLOG = 0.9, 0.6
 LONG_WAIT_MS = 20.0
 # The share of the used airtime from which uploads or other networks are named as what may be changed.
 MOST, MUCH = 0.5, 0.1
+# The share of a BSS's frames lost to other BSSs alone from which another channel is worth trying, whether or not the air is
+# full. Their airtime is lost with them, and 5 % of goodput is what matters in comparisons.
+LOST = 0.05
 # What a packet with 1,448 bytes of payload has on the line, as a multiple of its payload.
 HEADERS = 1500 / 1448
 NOTHING = " By what the runs show, no setting of the access point is worth trying."
@@ -91,6 +94,7 @@ def _shown(results: Results) -> dict[str, float]:
         row = means(results.bsss, ["bss"]).row(0, named=True)
         found["busy_share"] = row["busy_own_share"] + row["busy_others_share"]
         found["others_share"] = row["busy_others_share"]
+        found["lost_to_others_share"] = row["lost_to_others"] / row["attempts"] if row["attempts"] else 0.0
     else:
         run = means(results.runs, ["scenario"]).row(0, named=True)
         found["busy_share"] = 1.0 - run["idle_share"]
@@ -149,8 +153,13 @@ def _worth_trying(shown: dict[str, float]) -> list[str]:
         tried.append(f"EDCA parameters with which stations wait longer (they use {share} of this network's airtime)")
     if shown["sojourn_mean_ms"] >= LONG_WAIT_MS:
         tried.append(f"shorter queues (packets wait {shown['sojourn_mean_ms']:.3g} ms at the access point)")
+    reasons = []
     if is_full and shown["others_share"] >= MUCH:
-        tried.append(f"another channel (other networks use {_percent(shown['others_share'])} of the time)")
+        reasons.append(f"other networks use {_percent(shown['others_share'])} of the time")
+    if (lost := shown.get("lost_to_others_share", 0.0)) >= LOST:
+        reasons.append(f"{_percent(lost)} of the frames are lost to other networks alone")
+    if reasons:
+        tried.append(f"another channel ({', and '.join(reasons)})")
     return tried
 
 

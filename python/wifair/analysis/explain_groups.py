@@ -263,7 +263,18 @@ def rows(found: list[Group]) -> list[tuple[str, ...]]:
 
 
 HEADINGS: tuple[str, ...] = ("group", "flows", "Mbps each", "lost", "window cuts", "RTT, ms", "airtime", "limited by")
-NOTE: str = "Means over flows and runs. Lost: packets at the AP; for datagrams, on the whole way. Their RTT is the one-way delay, 95 %."
+
+
+def note(found: list[Group]) -> str:
+    """What the columns are, as far as these groups need it."""
+    told = "Means over flows and runs. Lost: packets at the AP"
+    told += "; for datagrams, on the whole way. " if any(group.datagram_loss is not None for group in found) else ". "
+    if any(group.rtt_ms is None and group.delay_p95_ms is not None for group in found):
+        told += "RTT: the mean; of datagrams without a response, the 95 % quantile of the one-way delay of the worst stream. "
+    stations = [station for group in found for station in group.stations]
+    if len(stations) > len(set(stations)):
+        told += "Airtime: that of the stations, all of their flows together. "
+    return told.rstrip()
 
 
 def to_dict(group: Group) -> dict[str, Any]:

@@ -150,7 +150,7 @@ def print_advice(advice: Advice, title: str, verbose: bool) -> None:
     from wifair.cli.output import print_lines, print_text
 
     print_text(f"{title}: {wording.headline(advice)}")
-    for remark in advice.remarks:
+    for remark in (*advice.remarks, *wording.indexes(advice)):
         print_text(f"{remark}.", indent="  ", first="- ")
     print_lines([""])
     best = advice.best
@@ -224,4 +224,6 @@ def _print_ranking(advice: Advice, verbose: bool) -> None:
     headings = ("change", "search says", "seeds", *map(wording.heading, advice.shown))
     headings += ("the others",) if advice.bss else ()
     about = "Changes by the seeds of the search, the best first. Effects of the best are too good here, since these seeds chose it"
+    if any(row[2] != f"{count}" for row in rows):
+        about += ". A change with fewer seeds than the scenario as it is has no mean, since the two would not compare"
     print_table(f"{about}{rest}", columns(headings, rows, left=2, prose=(0, len(headings) - 1) if advice.bss else (0,)))

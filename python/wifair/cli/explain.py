@@ -150,9 +150,8 @@ def print_explanation(
         print_text(sentence.text, indent="  ", first="- ")
     print_lines([""])
     shown = of_shown(results, bss, verbose)
-    print_table(
-        explain_groups.NOTE, columns(explain_groups.HEADINGS, explain_groups.rows(explain_groups.groups(shown)))
-    )
+    groups = explain_groups.groups(shown)
+    print_table(explain_groups.note(groups), columns(explain_groups.HEADINGS, explain_groups.rows(groups)))
     if verbose:
         print_flows(why.explain(judged))
     say_shown(results, shown, bss)

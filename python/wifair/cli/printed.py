@@ -13,10 +13,12 @@ from wifair.cli.tables import Column, columns, marked
 from wifair.planned import bsss_of
 from wifair.results.results import HEADINGS, UNITS, merged, writable_folder
 from wifair.scenario.described import described
+from wifair.stats import NO_INTERVAL
 from wifair.study.study import StudyInterrupted, seeds_text
 
 if TYPE_CHECKING:
     from wifair.results.results import ResultCell, Results
+    from wifair.stats import Interval
     from wifair.study.store import Store
 
 # The largest number of pairs whose differences are printed without --verbose.
@@ -99,24 +101,32 @@ def print_metrics(results: Results, metrics: Sequence[str], compared: Difference
     """Prints one row per scenario, or per metric if there is one scenario."""
     if len(results.cells) == 1:
         [cell] = results.cells
-        rows = [(heading(metric), results.interval(cell.name, metric).short()) for metric in metrics]
-        print_table(means(told for _, told in rows), columns(("metric", "mean"), rows))
+        rows = [(heading(metric), text_of(results.interval(cell.name, metric), results)) for metric in metrics]
+        headings = ("metric", "mean" if len(results.seeds) > 1 else "value")
+        print_table(means((told for _, told in rows), results), columns(headings, rows))
         return
     names = Column(varying(results), tuple(name_of(cell) for cell in results.cells))
     table, stars = [names], False
     orders = rankings(results, compared) if len(results.seeds) > 1 else {}
     for metric in metrics:
-        found = tuple(results.interval(cell.name, metric).short() for cell in results.cells)
+        found = tuple(text_of(results.interval(cell.name, metric), results) for cell in results.cells)
         column = Column(heading(metric), found, right=True)
         order = orders.get(metric)
         stars |= order is not None
         table.append(marked(column, [order is not None and cell.name in order.leaders for cell in results.cells]))
     legend = f"; {STAR}" if stars else ""
-    print_table(means(told for column in table[1:] for told in column.cells) + legend, table, turn=True)
+    print_table(means((told for column in table[1:] for told in column.cells), results) + legend, table, turn=True)
 
 
-def means(cells: Iterable[str]) -> str:
-    """The title of a table of means, which says what a cell with brackets has."""
+def text_of(found: Interval, results: Results) -> str:
+    """A mean with its half-width; of a single run the value alone."""
+    return found.short() if len(results.seeds) > 1 else found.short().removesuffix(NO_INTERVAL)
+
+
+def means(cells: Iterable[str], results: Results) -> str:
+    """The title of a table of means, which says what a cell with brackets has; of a single run there is no interval."""
+    if len(results.seeds) == 1:
+        return "One run"
     cut = any("[" in told for told in cells)
     return f"Mean ± half-width of the 95 % interval{', or [its ends] where an index reaches its bound' if cut else ''}"
 
@@ -165,18 +175,17 @@ def print_differences(rows: Sequence[Mapping[str, Any]], results: Results, verbo
     for pair in pairs:
         mine = [row for row in rows if (row["scenario"], row["against"]) == pair]
         wished = any("seeds_needed" in row for row in mine)
-        headings = ["metric", "difference", "95 % interval", "correlation", "p (Holm)"]
+        headings = ["metric", "difference", "95 % interval", "p (Holm)"]
         told = [
             [
                 heading(row["metric"]),
                 *_difference(row),
-                "–" if row["correlation"] is None else f"{row['correlation']:.2f}",
                 p_text(row),
                 *([seeds_text_of(row) if "seeds_needed" in row else ""] if wished else []),
             ]
             for row in mine
         ]
-        table = columns([*headings, "seeds needed"] if wished else headings, told, prose=(0,), minor=(3,))
+        table = columns([*headings, "seeds needed"] if wished else headings, told, prose=(0,))
         print_table(f"{_pair(*(cells[name] for name in pair))}, paired by seed", table)
 
 

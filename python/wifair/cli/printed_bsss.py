@@ -9,7 +9,7 @@ import polars as pl
 
 from wifair.analysis.comparison import against_first
 from wifair.cli.output import print_lines, print_table, print_text, say
-from wifair.cli.printed import heading, means, name_of, varying
+from wifair.cli.printed import heading, means, name_of, text_of, varying
 from wifair.cli.printed_flows import FEW_FLOWS
 from wifair.cli.tables import Column, columns
 from wifair.everything.side_effects import present, sentences
@@ -56,11 +56,13 @@ def print_side_effects(results: Results, bss: str, rows: Sequence[Mapping[str, A
     others, metrics = results.of_others(bss), present(results, bss)
     table = [Column(varying(results), tuple(name_of(cell) for cell in results.cells))]
     for metric in metrics:
-        found = tuple(others.interval(cell.name, metric).short() for cell in results.cells)
+        found = tuple(text_of(others.interval(cell.name, metric), results) for cell in results.cells)
         table.append(Column(heading(metric), found, right=True))
     count = len(others.bss_names)
     print_table(
-        f"The others ({count} BSSs). {means(told for each in table[1:] for told in each.cells)}", table, turn=True
+        f"The others ({count} BSSs). {means((told for each in table[1:] for told in each.cells), results)}",
+        table,
+        turn=True,
     )
     names = {cell.name: name_of(cell) for cell in results.cells}
     for told in sentences(rows, against_first(results.cells), names):
@@ -79,7 +81,9 @@ def print_bsss(results: Results) -> None:
         shares = part.select("busy_own_share", "busy_others_share", lost)
         found = [part["goodput_up_mbps"], part["goodput_down_mbps"], *shares]
         keys = [str(name), *([f"{part['channel'][0]}"] if has_channels else [])]
-        rows.append((*keys, *(t_interval(column.fill_nan(None).drop_nulls().to_numpy()).short() for column in found)))
+        rows.append(
+            (*keys, *(text_of(t_interval(column.fill_nan(None).drop_nulls().to_numpy()), results) for column in found))
+        )
     headings = (
         "BSS",
         *(["channel"] if has_channels else []),

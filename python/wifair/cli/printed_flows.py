@@ -8,6 +8,7 @@ import polars as pl
 
 from wifair.analysis.warmup import QUANTITIES
 from wifair.cli.output import print_table, say
+from wifair.cli.printed import text_of
 from wifair.cli.tables import columns
 from wifair.results.delays import STREAM_UNITS
 from wifair.results.quantiles import interval_of
@@ -37,6 +38,11 @@ MINOR = ("goodput_mbps", "delay_p99_ms", "jitter_ms", "rtt_p50_ms")
 FEW_TRANSFERS = 5
 
 
+def over(results: Results) -> str:
+    """What the numbers of a table are."""
+    return "means over the runs" if len(results.seeds) > 1 else "one run"
+
+
 def print_flows(results: Results, verbose: bool = False) -> None:
     """Prints one line per flow, or per group if there are many."""
     of_tcp = results.flows.filter(pl.col("transport") == "tcp")
@@ -57,7 +63,7 @@ def print_flows(results: Results, verbose: bool = False) -> None:
             if single
             else ("goodput_mbps", "least", "most", "rtt_mean_ms", "timeouts")
         )
-        found = [t_interval(runs[column].drop_nulls().to_numpy()).short() for column in wanted]
+        found = [text_of(t_interval(runs[column].drop_nulls().to_numpy()), results) for column in wanted]
         rows.append((*map(str, key), *([] if single else [str(number)]), *found))
     mean = ("goodput, Mbps",) if single else ("flows", "goodput, Mbps", "least", "most")
     headings = (keys[0].replace("label", "flow"), "direction", *mean, "RTT, ms", "timeouts per run")
@@ -73,10 +79,10 @@ def print_datagrams(results: Results) -> None:
     shown = [metric for metric in STREAM_UNITS if table[metric].count()]
     rows = []
     for (label, direction), part in table.group_by("label", "direction", maintain_order=True):
-        found = [interval_of(metric, part[metric].drop_nulls().to_numpy()).short() for metric in shown]
+        found = [text_of(interval_of(metric, part[metric].drop_nulls().to_numpy()), results) for metric in shown]
         rows.append((f"{label} {direction}", *found))
     minor = [i for i, metric in enumerate(shown, 1) if metric in MINOR]
-    title = "Datagrams: means over the runs; delays are one-way"
+    title = f"Datagrams: {over(results)}; delays are one-way"
     print_table(title, columns(("flow", *(STREAMS[metric] for metric in shown)), rows, minor=minor))
 
 
@@ -96,7 +102,7 @@ def print_transfers(results: Results) -> None:
     rows = []
     for (group,), part in of_all_sizes.group_by("group", maintain_order=True):
         values = {metric: part[metric].drop_nulls().cast(pl.Float64).to_numpy() for metric in TRANSFER_UNITS}
-        rows.append((str(group), *(interval_of(metric, found).short() for metric, found in values.items())))
+        rows.append((str(group), *(text_of(interval_of(metric, found), results) for metric, found in values.items())))
         fewest = int(values["completed"].min())
         if fewest < FEW_TRANSFERS:
             say(
@@ -104,7 +110,7 @@ def print_transfers(results: Results) -> None:
             )
     headings = ("group", *(names[metric] for metric in TRANSFER_UNITS))
     minor = [headings.index(names[metric]) for metric in ("cov", "p99_s")]
-    print_table("Transfers of all sizes: means over the runs", columns(headings, rows, minor=minor))
+    print_table(f"Transfers of all sizes: {over(results)}", columns(headings, rows, minor=minor))
 
 
 def print_checks(checks: list[Check]) -> None:

@@ -138,7 +138,7 @@ def print_grid(sweep: Sweep, results: Results) -> None:
     If one BSS is judged, what the others get follows.
     """
     from wifair.cli.output import print_table
-    from wifair.cli.printed import heading, means, print_run
+    from wifair.cli.printed import heading, means, print_run, text_of
     from wifair.cli.tables import columns
     from wifair.everything.side_effects import present
 
@@ -152,10 +152,12 @@ def print_grid(sweep: Sweep, results: Results) -> None:
     rows = []
     for cell in results.cells:
         point = [str(cell.keys.get(path, "–")) for path in paths] or [cell.name]
-        row = [*point, *(judged.interval(cell.name, metric).short() for metric in sweep.metrics)]
-        rows.append([*row, *(others.interval(cell.name, metric).short() for metric in shown)])
+        row = [*point, *(text_of(judged.interval(cell.name, metric), results) for metric in sweep.metrics)]
+        rows.append([*row, *(text_of(others.interval(cell.name, metric), results) for metric in shown)])
     keys = len(paths) or 1
-    print_table(means(told for row in rows for told in row[keys:]), columns(headings, rows, left=keys), keys=keys)
+    print_table(
+        means((told for row in rows for told in row[keys:]), results), columns(headings, rows, left=keys), keys=keys
+    )
 
 
 def others_of(sweep: Sweep, results: Results) -> list[dict[str, Any]]:

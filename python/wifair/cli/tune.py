@@ -142,6 +142,8 @@ def _print(tuned: Tuned, title: str, words: list[str], json: bool, verbose: bool
         print_text(f"{title}: no point is better than the scenario as it is, by {goals}")
     if tuned.settings:
         print_text(command(words, tuned.best[0]), indent="    ", first="  ")
+    for remark in tuned.remarks:
+        print_text(f"{remark}.", indent="  ", first="- ")
     print_lines([""])
     if tuned.verified is not None:
         _print_verified(tuned)
@@ -185,7 +187,9 @@ def _print_verified(tuned: Tuned) -> None:
         *(text for metric in tuned.metrics for text in (heading(metric, results.units), "change [95 %]")),
     ]
     about = f"On fresh seeds ({seeds_text(results.seeds)}), change against the scenario as it is, paired by seed"
-    print_table(f"{about}. {means(told for row in rows for told in row[1::2])}", columns(headings, rows, prose=(0,)))
+    print_table(
+        f"{about}. {means((told for row in rows for told in row[1::2]), results)}", columns(headings, rows, prose=(0,))
+    )
 
 
 def _print_side_effects(tuned: Tuned) -> None:

@@ -50,8 +50,8 @@ TITLES: Mapping[Kind, str] = {
     "others": "time of others and collisions, share",
     "down": "goodput of all downloads, Mbps",
     "up": "goodput of all uploads, Mbps",
-    "fairness": "fairness of goodput (Jain's index)",
-    "airtime fairness": "fairness of airtime (Jain's index)",
+    "fairness": "fairness of goodput of all flows (Jain's index)",
+    "airtime fairness": "fairness of airtime of all stations (Jain's index)",
 }
 
 

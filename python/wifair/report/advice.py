@@ -58,7 +58,7 @@ def of_advice(advice: Advice, title: str, arguments: Sequence[str]) -> Report:
 
 
 def _short(advice: Advice) -> list[Part]:
-    told = [f"{remark}." for remark in advice.remarks]
+    told = [f"{remark}." for remark in (*advice.remarks, *wording.indexes(advice))]
     told += wording.bounds(advice, OWN) if advice.searched else []
     best = advice.best
     shown = best or advice.best_beyond

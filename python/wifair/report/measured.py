@@ -377,7 +377,8 @@ def difference_table(rows: Sequence[dict[str, Any]]) -> Table:
             [row["scenario"], row["against"], titled(row["metric"], row["unit"]), difference, row["correlation"], p]
         )
     headings = ("scenario", "against", "metric", "difference\n95 % interval", "correlation", "p\nafter Holm")
-    return Table.of(headings, told)
+    caption = "Correlation: of the two scenarios' values over the seeds. The nearer it is to 1, the more pairing by seed narrows the interval."
+    return Table.of(headings, told, caption)
 
 
 def interval_of_row(row: Mapping[str, Any]) -> Interval:

@@ -35,6 +35,7 @@ from wifair.study.store import Store, opened
 from wifair.study.study import MOST_SEEDS, Study, StudyInterrupted
 from wifair.tuning.asked import Asker
 from wifair.tuning.goals import Goal, parsed
+from wifair.tuning.probes import with_probes
 from wifair.tuning.race import front, rungs, survivors
 from wifair.tuning.ranges import Range, ranges
 
@@ -85,7 +86,8 @@ class Tuned:
     `points` are all points in the order in which they were asked, the scenario as it is first. `best` are the best points: one, or
     the Pareto front of several goals. `verified` are the results on fresh seeds of the scenario as it is, of `best` and, with
     one goal, of the two next. `runs` counts the replications of the search and of the verification. `exhausted` says that no new point was
-    left to try. `bss` is the BSS whose flows are judged; without a name they are those of all.
+    left to try. `bss` is the BSS whose flows are judged; without a name they are those of all. `remarks` say which flows were added to
+    measure a goal; they are in the scenarios of the points.
     """
 
     goals: tuple[Goal, ...]
@@ -97,6 +99,7 @@ class Tuned:
     exhausted: bool
     verified: Results | None = None
     bss: str = ""
+    remarks: Sequence[str] = ()
 
     @property
     def judged(self) -> Results | None:
@@ -157,6 +160,7 @@ class Tuned:
         ]
         counts = {"seeds": self.seeds, "replications": self.runs, "refused": self.refused, "exhausted": self.exhausted}
         found = {**shown, "goals": told, **counts, "points": self.frame().to_dicts(), "gains": list(self.gains())}
+        found["remarks"] = list(self.remarks)
         if self.bss:
             found |= {"bss": self.bss, "others": list(self.side_effects())}
         if self.judged is not None:
@@ -181,7 +185,8 @@ class Tuning:
     choices. `goals` are names of metrics, `"METRIC=highest"` or `"METRIC=lowest"`, or user-defined metrics (`wifair.Metric`). `seeds` is the
     number of replications of a point that is not stopped, `runs` the largest number of replications in all, `batch` the number of
     points that are asked together: at least a third of the workers keeps all of them busy. `title` names the verification in a store. With
-    `bss` the goals are those of the flows of that BSS alone.
+    `bss` the goals are those of the flows of that BSS alone. If nothing in the scenario measures a goal such as `pings`, a flow is added that
+    does (`remarks`).
 
     Bad input raises `InputError` before any run.
     """
@@ -198,11 +203,12 @@ class Tuning:
         title: str = "",
         bss: str = "",
     ) -> None:
-        self.start = scenario if isinstance(scenario, Scenario) else Scenario.from_toml(scenario)
-        self.start.check_bss(bss, "bss")
+        loaded = scenario if isinstance(scenario, Scenario) else Scenario.from_toml(scenario)
+        loaded.check_bss(bss, "bss")
         self.bss = bss
         self.over = ranges(over)
         self.goals = parsed(goals)
+        self.start, self.remarks = with_probes(loaded, self.goals, bss)
         self.seeds = _count("seeds", seeds, 2, MOST_SEEDS)
         self.batch = _count("batch", batch, 1, MOST_SEEDS)
         self.reserve = (1 + (VERIFIED if len(self.goals) == 1 else VERIFIED_FRONT)) * self.seeds
@@ -263,8 +269,8 @@ class _Search:
         tuning, asker = self.tuning, self.tuning.asker()
         start = Point(START, {}, tuning.start, np.empty((0, len(tuning.goals))))
         self.points[start.scenario.plan_json] = start
-        self._more([start], tuning.seeds)
-        self._check_start(start)
+        for seeds in (1, tuning.seeds):  # a goal without a value is found after the first replication
+            self._check_start(self._more([start], seeds))
         start.state = "finished"
         first = rungs(tuning.seeds)[0]
         while not self.exhausted and self._left() >= tuning.batch * first:
@@ -296,7 +302,8 @@ class _Search:
         for seeds in rungs(self.tuning.seeds):
             more = seeds - (len(racing[0].values) if racing else 0)
             racing = racing[: self._left() // more]
-            self._more(racing, seeds)
+            if racing:
+                self._more(racing, seeds)
             finished = [_merits(point, wanted) for point in self.points.values() if point.state == "finished"]
             merits = [_merits(point, wanted) for point in racing]
             going = survivors(merits, finished)
@@ -313,10 +320,8 @@ class _Search:
     def _left(self) -> int:
         return self.tuning.runs - self.tuning.reserve - self.runs
 
-    def _more(self, points: Sequence[Point], seeds: int) -> None:
-        """Runs points, which have equally many seeds, with the seeds up to `seeds`."""
-        if not points:
-            return
+    def _more(self, points: Sequence[Point], seeds: int) -> Results:
+        """Runs points, which have equally many seeds, with the seeds up to `seeds`. The results are those of the BSS that is judged."""
         new = range(len(points[0].values) + 1, seeds + 1)
         results = self._results(points, new, "")
         judged = results.of_bss(self.tuning.bss) if self.tuning.bss else results
@@ -325,6 +330,7 @@ class _Search:
             values = np.column_stack([column.fill_null(math.nan).to_numpy() for column in columns])
             point.values = np.vstack([point.values, values])
         self.runs += len(points) * len(new)
+        return judged
 
     def _results(self, points: Sequence[Point], seeds: Sequence[int], title: str) -> Results:
         study = Study([point.cell for point in points], seeds, title)
@@ -337,12 +343,15 @@ class _Search:
         report, done, total = self.progress, self.runs, self.tuning.runs
         return report and (lambda share: report(min((done + share * runs) / total, 1.0)))
 
-    def _check_start(self, start: Point) -> None:
-        for i, goal in enumerate(self.tuning.goals):
-            if not np.isfinite(start.values[:, i]).all():
+    def _check_start(self, results: Results) -> None:
+        """Nothing can be compared by a goal that has no value in a replication of the scenario as it is."""
+        values = {metric: results.values(START, metric) for metric in results.units}
+        there = [metric for metric, found in values.items() if found.is_finite().fill_null(False).all()]
+        for goal in self.tuning.goals:
+            if goal.metric not in there:
                 raise InputError(
                     f"goals: {goal.metric} has no value in some replications of the scenario as it is, so nothing can be compared by it; "
-                    f"allowed here: metrics that `wifair run --json` shows for this scenario."
+                    f"allowed here: metrics that have one: {', '.join(there)}."
                 )
 
     def _tuned(self) -> Tuned:
@@ -351,7 +360,7 @@ class _Search:
         merits = [_merits(point, self.tuning.goals) for point in finished]
         best = [finished[i] for i in front(merits)]
         best.sort(key=lambda point: -_merits(point, self.tuning.goals)[:, 0].mean())
-        counts = (self.runs, self.refused, self.exhausted, self.verified, self.tuning.bss)
+        counts = (self.runs, self.refused, self.exhausted, self.verified, self.tuning.bss, self.tuning.remarks)
         return Tuned(self.tuning.goals, self.tuning.seeds, points, tuple(best), *counts)
 
     def _to_verify(self, found: Tuned) -> Iterator[Point]:
