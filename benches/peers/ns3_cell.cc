@@ -10,7 +10,8 @@
 // - Ad-hoc MACs with static routes and a full neighbour cache: no beacons, no association, no ARP that waits behind a full
 //   buffer. It also makes it possible to have 1 Mbps as the only basic rate, see SetRatesAndSlot.
 // - Without a preamble detection model a bystander of a collision knows that it heard a broken frame and waits EIFS, as
-//   802.11 asks; the default model misses the preamble of two equally loud frames and lets it wait DIFS.
+//   802.11 asks; the default model misses the preamble of two equally loud frames and lets it wait DIFS. But the receiver of two
+//   A-MPDUs can then decode the MPDUs of one that the other, if shorter, does not overlap.
 // - No queue discipline: the MAC queue is the only buffer (its limit counts the frame in service), it drops the newest, and
 //   nothing times out in it (the default drops after 500 ms).
 // - `alt`: who receives sends its ACKs with DSCP CS6, whose upper bits ns-3 takes as user priority 6, category voice.
@@ -120,12 +121,7 @@ SetDefaults(const Options& option)
         Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(option.window * segment));
         Config::SetDefault("ns3::TcpSocket::InitialSlowStartThreshold", UintegerValue(64 * segment));
     }
-    if (!Config::SetDefaultFailSafe("ns3::WifiMac::FrameRetryLimit", UintegerValue(7)))
-    {
-        // Before ns-3.43 frames sent without and with RTS had limits of their own.
-        Config::SetDefault("ns3::WifiRemoteStationManager::MaxSlrc", UintegerValue(7));
-        Config::SetDefault("ns3::WifiRemoteStationManager::MaxSsrc", UintegerValue(7));
-    }
+    Config::SetDefault("ns3::WifiMac::FrameRetryLimit", UintegerValue(7));
     if (today)
     {
         const Generation generation = GenerationOf(option);
