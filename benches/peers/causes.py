@@ -115,8 +115,8 @@ EIFS = Step("an EIFS is as long as the MAC ACK takes at 1 Mbps, not 6", {"mac.ei
 ACK_AT_6 = Step("an EIFS allows for a MAC ACK at 1 Mbps, not 6", native={"eifs_lead_us": 60})
 NO_EIFS = Step("an EIFS after lost frames", {"mac.eifs": False})
 NO_EIFS_EITHER = Step("an EIFS after lost frames, in both", native={"eifs_lead_us": 0})
-# Of ns-3, with A-MPDUs. Its CW starts over after 8 failures in a row. It counts an MPDU's failures only where no Block Ack comes,
-# and repeats a Block Ack Request until one is answered.
+# Of ns-3, with A-MPDUs. Its CW starts over after 8 failures in a row. It counts an MPDU's failures only where no Block Ack
+# comes, and repeats a Block Ack Request until one is answered.
 REQUESTS = Step(
     "a BAR has no limit of attempts, and CW starts over after 8 failures, not 7",
     {"mac.retry_limit_short": 8},
@@ -131,7 +131,8 @@ NO_LIMIT = Step(
 NO_LIMIT_EITHER = Step("what a limit of attempts leads to (none in either)", NO_LIMIT.wifair, NO_LIMIT.native)
 SENSING = Step("a node senses a frame 4 µs after its start", native={"sense_us": 0.2})
 DELIVERY = Step("a packet goes up at the end of its MPDU, not of the PPDU", native={"deliver_at_end": 1})
-# On one channel wifair has ns-3's rule. If ns-3's is changed instead, hosts answer all MPDUs before the MAC ACK, and need not back off.
+# On one channel wifair has ns-3's rule. If ns-3's is changed instead, hosts answer all MPDUs before the MAC ACK, and need not
+# back off.
 DELIVERY_IN_BOTH = Step(DELIVERY.cause, {"mac.aggregation.delivery": "mpdu"})
 # With preamble detection ns-3 misses both of two frames that start together, and nobody waits an EIFS after them.
 OVERLAP = Step(
