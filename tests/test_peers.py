@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tomllib
 from argparse import Namespace
@@ -222,6 +223,28 @@ def test_the_page_has_a_place_for_the_tables() -> None:
         "fields": "peers-fields.md",
     }.items():
         assert run.MARKS[group].between(PEERS.parent.parent / "docs" / page) is not None
+
+
+def test_a_program_is_compiled_again_when_the_header_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sources, build, prefix, compiler = (tmp_path / name for name in ("peers", "build", "ns3", "compiler"))
+    for path in (sources / "ns3_cell.cc", sources / "ns3_common.h", prefix / "lib" / "libns3.44-core.so"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        os.utime(path, (0, 0))
+    compiler.write_text('#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\necho compiled >> "$2"\n')
+    compiler.chmod(0o755)
+    monkeypatch.setattr(peers, "HERE", sources)
+    monkeypatch.setattr(peers, "BUILD", build)
+    monkeypatch.setenv("CXX", str(compiler))
+
+    def compilations() -> int:
+        program = peers.Ns3(Namespace(ns3=prefix)).build("ns3_cell")
+        return len(Path(program).read_text().splitlines())
+
+    assert [compilations(), compilations()] == [1, 1]
+    later = Path(peers.Ns3(Namespace(ns3=prefix)).build("ns3_cell")).stat().st_mtime + 1
+    os.utime(sources / "ns3_common.h", (later, later))
+    assert compilations() == 2
 
 
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:

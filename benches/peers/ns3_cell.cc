@@ -10,7 +10,8 @@
 // - Ad-hoc MACs with static routes and a full neighbour cache: no beacons, no association, no ARP that waits behind a full
 //   buffer. It also makes it possible to have 1 Mbps as the only basic rate, see SetRatesAndSlot.
 // - Without a preamble detection model a bystander of a collision knows that it heard a broken frame and waits EIFS, as
-//   802.11 asks; the default model misses the preamble of two equally loud frames and lets it wait DIFS.
+//   802.11 asks; the default model misses the preamble of two equally loud frames and lets it wait DIFS. But the receiver of two
+//   A-MPDUs can then decode the MPDUs of one that the other, if shorter, does not overlap.
 // - No queue discipline: the MAC queue is the only buffer (its limit counts the frame in service), it drops the newest, and
 //   nothing times out in it (the default drops after 500 ms).
 // - `alt`: who receives sends its ACKs with DSCP CS6, whose upper bits ns-3 takes as user priority 6, category voice.
@@ -21,50 +22,36 @@
 //   (by default ns-3 ends them at 65,535 bytes in all), MPDUs are given up as frames are (by default never, but by lifetime), and a
 //   missing Block Ack is not asked for. VHT-SIG-B and the HE-LTFs are ns-3's own: see docs/peers.md.
 
-#include "ns3/applications-module.h"
-#include "ns3/core-module.h"
-#include "ns3/internet-module.h"
+#include "ns3_common.h"
+
 #include "ns3/mobility-module.h"
-#include "ns3/network-module.h"
-#include "ns3/point-to-point-module.h"
 #include "ns3/traffic-control-module.h"
-#include "ns3/wifi-module.h"
 
 #include <cmath>
-#include <iostream>
-#include <map>
-#include <vector>
 
-using namespace ns3;
-
-constexpr uint32_t UDP_PAYLOAD_BYTES = 1472; // 1500 bytes of IP
-constexpr uint16_t PORT = 5000;
 const Time FIRST_START = MilliSeconds(100); // the MACs have been set up by then
 
-struct Options
+struct Options : CommonOptions
 {
-    uint32_t up = 10;
-    uint32_t down = 10;
-    double warmup = 150;
-    double measured = 600;
-    uint32_t seed = 1;
     bool rts = false;
-    uint32_t window = 42;
     uint32_t ackEvery = 1;
-    uint32_t apQueue = 100;
-    bool udp = false;
-    double offered = 12;
     bool alt = false;
     std::string standard = "g";
     std::string today; // "n", "ac", "ax" or nothing
-    uint32_t width = 20;
-    uint32_t mcs = 7;
     int32_t slowMcs = -1;
     bool bar = false;
-    double delay = 5;
-    double hostDelay = 0;
-    bool preambleDetection = false;
-    double eifsLead = -1;
+
+    Options()
+    {
+        up = 10;
+        down = 10;
+        warmup = 150;
+        measured = 600;
+        window = 42;
+        apQueue = 100;
+        offered = 12;
+        preambleDetection = false;
+    }
 
     // Payload of a TCP segment: "1000 bytes" in `alt`.
     uint32_t Segment() const
@@ -78,16 +65,11 @@ Parse(int argc, char* argv[])
 {
     Options option;
     CommandLine line(__FILE__);
+    option.AddTo(line);
     line.AddValue("up", "uplink flows, one a station", option.up);
     line.AddValue("down", "downlink flows, one a station", option.down);
-    line.AddValue("warmup_s", "seconds before the measured time", option.warmup);
-    line.AddValue("measured_s", "seconds measured", option.measured);
-    line.AddValue("seed", "run number of the random streams", option.seed);
     line.AddValue("rts", "RTS/CTS before every data frame", option.rts);
-    line.AddValue("window", "receive window in segments", option.window);
     line.AddValue("ack_every", "segments per TCP ACK", option.ackEvery);
-    line.AddValue("ap_queue", "packets in the AP's buffer, frame in service included", option.apQueue);
-    line.AddValue("udp", "saturated UDP in place of TCP", option.udp);
     line.AddValue("offered_mbps", "all UDP flows together: more than the channel carries", option.offered);
     line.AddValue("alt", "802.11g with EDCA, and TCP with SACK, as in `alt`", option.alt);
     line.AddValue("standard", "g or a, with `alt`: in 802.11a an EIFS allows for a MAC ACK at 6 Mbps", option.standard);
@@ -96,10 +78,6 @@ Parse(int argc, char* argv[])
     line.AddValue("mcs", "of all links, one stream, today", option.mcs);
     line.AddValue("slow_mcs", "of the links of the last station, today; -1: as all", option.slowMcs);
     line.AddValue("bar", "ns-3's default, today: a Block Ack Request after each missing Block Ack", option.bar);
-    line.AddValue("delay_ms", "one-way delay of the wire", option.delay);
-    line.AddValue("host_delay_us", "from a MAC that has received a packet up to its IP", option.hostDelay);
-    line.AddValue("preamble_detection", "ns-3's default: no EIFS after most collisions", option.preambleDetection);
-    line.AddValue("eifs_lead_us", "EIFS less DIFS: SIFS and a MAC ACK; negative: ns-3's own", option.eifsLead);
     line.Parse(argc, argv);
     return option;
 }
@@ -131,43 +109,24 @@ GenerationOf(const Options& option)
 void
 SetDefaults(const Options& option)
 {
-    RngSeedManager::SetRun(option.seed);
     const uint32_t segment = option.Segment();
-    const uint32_t window = option.window * segment;
     const bool today = !option.today.empty();
-    Config::SetDefault("ns3::TcpL4Protocol::SocketType", StringValue("ns3::TcpNewReno"));
-    Config::SetDefault("ns3::TcpL4Protocol::RecoveryType", StringValue("ns3::TcpClassicRecovery"));
-    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(segment));
-    Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(2));
+    SetCommonDefaults(option, segment, MilliSeconds(option.alt || today ? 1000 : 200));
     Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(option.ackEvery));
     Config::SetDefault("ns3::TcpSocket::DelAckTimeout", TimeValue(MilliSeconds(100)));
-    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(window));
-    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(option.alt ? window : 4 * window));
-    Config::SetDefault("ns3::TcpSocket::ConnCount", UintegerValue(1'000'000));
-    Config::SetDefault("ns3::TcpSocket::DataRetries", UintegerValue(1'000'000));
-    Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(option.alt || today ? 1000 : 200)));
-    Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
     Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(option.alt || today));
     Config::SetDefault("ns3::TcpSocketBase::WindowScaling", BooleanValue(option.alt || today));
     if (option.alt)
     {
+        Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(option.window * segment));
         Config::SetDefault("ns3::TcpSocket::InitialSlowStartThreshold", UintegerValue(64 * segment));
     }
-    if (!Config::SetDefaultFailSafe("ns3::WifiMac::FrameRetryLimit", UintegerValue(7)))
-    {
-        // Before ns-3.43 frames sent without and with RTS had limits of their own.
-        Config::SetDefault("ns3::WifiRemoteStationManager::MaxSlrc", UintegerValue(7));
-        Config::SetDefault("ns3::WifiRemoteStationManager::MaxSsrc", UintegerValue(7));
-    }
+    Config::SetDefault("ns3::WifiMac::FrameRetryLimit", UintegerValue(7));
     if (today)
     {
-        Config::SetDefault("ns3::WifiRemoteStationManager::IncrementRetryCountUnderBa", BooleanValue(true));
-        Config::SetDefault("ns3::QosTxop::UseExplicitBarAfterMissedBlockAck", BooleanValue(option.bar));
         const Generation generation = GenerationOf(option);
-        Config::SetDefault("ns3::WifiMac::BE_MaxAmpduSize", UintegerValue(generation.ampduBytes));
-        Config::SetDefault("ns3::WifiMac::MpduBufferSize", UintegerValue(generation.window));
+        SetAggregation(generation.ampduBytes, generation.window, option.bar);
     }
-    Config::SetDefault("ns3::WifiMacQueue::MaxDelay", TimeValue(Seconds(1'000'000)));
     Config::SetDefault("ns3::WifiRemoteStationManager::RtsCtsThreshold", UintegerValue(option.rts ? 0 : 4692480));
 }
 
@@ -270,49 +229,6 @@ class ModeByPeer : public WifiRemoteStationManager
 
 NS_OBJECT_ENSURE_REGISTERED(ModeByPeer);
 
-// Channel access with a given EIFS. ns-3 derives its own from the standard alone.
-class AccessWithEifs : public ChannelAccessManager
-{
-  public:
-    static TypeId GetTypeId()
-    {
-        static TypeId id =
-            TypeId("AccessWithEifs")
-                .SetParent<ChannelAccessManager>()
-                .AddConstructor<AccessWithEifs>()
-                .AddAttribute("EifsLead",
-                              "EIFS less DIFS",
-                              TimeValue(Time(0)),
-                              MakeTimeAccessor(&AccessWithEifs::m_lead),
-                              MakeTimeChecker());
-        return id;
-    }
-
-  private:
-    Time GetEifsNoDifs() const override
-    {
-        return m_lead;
-    }
-
-    Time m_lead;
-};
-
-NS_OBJECT_ENSURE_REGISTERED(AccessWithEifs);
-
-// Gives every MAC the EIFS of `eifs_lead_us`, if there is one.
-class MacHelper : public WifiMacHelper
-{
-  public:
-    explicit MacHelper(const Options& option)
-    {
-        if (option.eifsLead >= 0)
-        {
-            m_channelAccessManager.SetTypeId("AccessWithEifs");
-            m_channelAccessManager.Set("EifsLead", TimeValue(Seconds(option.eifsLead / 1e6)));
-        }
-    }
-};
-
 // All links at `mcs`, those of the last station at `slow_mcs` if it is given.
 void
 SetModes(const Options& option, const NetDeviceContainer& devices)
@@ -332,30 +248,12 @@ SetModes(const Options& option, const NetDeviceContainer& devices)
     manager(0)->SetMode(Mac48Address::ConvertFrom(devices.Get(last)->GetAddress()), slow);
 }
 
-void
-SetCategory(Ptr<WifiMac> mac, AcIndex category, uint32_t cwMin, uint32_t cwMax, uint8_t aifsn, uint32_t packets)
-{
-    auto txop = mac->GetQosTxop(category);
-    txop->SetMinCw(cwMin);
-    txop->SetMaxCw(cwMax);
-    txop->SetAifsn(aifsn);
-    txop->SetTxopLimit(Time(0));
-    txop->GetWifiMacQueue()->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, packets));
-}
-
 // Section III and Table I of `alt`: TCP ACKs are voice, data is best effort, one frame at a time.
 void
 SetCategories(Ptr<WifiMac> mac, uint32_t dataQueue)
 {
     SetCategory(mac, AC_VO, 3, 7, 2, 400);
     SetCategory(mac, AC_BE, 31, 1023, 6, dataQueue);
-}
-
-// 802.11's default set for best effort, at the AP as at stations.
-void
-SetBestEffort(Ptr<WifiMac> mac, uint32_t packets)
-{
-    SetCategory(mac, AC_BE, 15, 1023, 3, packets);
 }
 
 // The AP (node 0) and its stations on one channel, all equally loud to each other.
@@ -372,8 +270,7 @@ Wlan(const Options& option, const NodeContainer& nodes)
         phy.DisablePreambleDetectionModel();
     }
     const bool today = !option.today.empty();
-    MacHelper mac(option);
-    mac.SetType("ns3::AdhocWifiMac", "QosSupported", BooleanValue(option.alt || today));
+    const MacHelper mac(option, option.alt || today);
     WifiHelper wifi;
     if (today)
     {
@@ -398,7 +295,7 @@ Wlan(const Options& option, const NodeContainer& nodes)
     }
     for (uint32_t i = 0; i < devices.GetN(); i++)
     {
-        auto access = DynamicCast<WifiNetDevice>(devices.Get(i))->GetMac();
+        auto access = MacOf(devices, i);
         if (option.alt)
         {
             SetCategories(access, i == 0 ? option.apQueue : 400);
@@ -417,23 +314,16 @@ Wlan(const Options& option, const NodeContainer& nodes)
 
 // Sets the 9 us slot of 802.11g, which ns-3 has only where an AP beacons, and
 // makes the lowest rate the only basic one, so that MAC ACKs and CTS go at it. An ad-hoc MAC that meets an unknown peer takes
-// all mandatory rates (up to 11 or 24 Mbps) as basic ones; so each is told of its peers before they meet. Peers of today know
-// each other, but only the lowest rate as basic: they are told of 12 and 24 Mbps. To be called once the MACs are initialised, as
-// that makes them forget everything.
+// all mandatory rates (up to 11 or 24 Mbps) as basic ones; so each is told of its peers before they meet. To be called once the
+// MACs are initialised, as that makes them forget everything.
 void
 SetRatesAndSlot(const Options& option, const NetDeviceContainer& devices)
 {
+    const Modes modes = ModesOf(option);
     for (uint32_t i = 0; i < devices.GetN(); i++)
     {
         auto device = DynamicCast<WifiNetDevice>(devices.Get(i));
         auto manager = device->GetRemoteStationManager();
-        if (!option.today.empty())
-        {
-            manager->AddBasicMode(WifiMode("OfdmRate12Mbps"));
-            manager->AddBasicMode(WifiMode("OfdmRate24Mbps"));
-            continue;
-        }
-        const Modes modes = ModesOf(option);
         device->GetPhy()->SetSlot(modes.slot);
         manager->AddBasicMode(WifiMode(modes.basic));
         for (uint32_t j = 0; j < devices.GetN(); j++)
@@ -443,38 +333,6 @@ SetRatesAndSlot(const Options& option, const NetDeviceContainer& devices)
             manager->AddSupportedMode(peer, WifiMode(modes.data));
             manager->RecordDisassociated(peer);
         }
-    }
-}
-
-// Data frames, MPDUs in them, Block Ack Requests and MAC ACKs that began to be sent, by anybody.
-struct Sent
-{
-    uint64_t data = 0;
-    uint64_t mpdus = 0;
-    uint64_t requests = 0;
-    uint64_t acks = 0;
-};
-
-Sent g_sent;
-
-void
-Count(WifiConstPsduMap psdus, WifiTxVector, double)
-{
-    const auto& psdu = psdus.begin()->second;
-    const WifiMacHeader& header = psdu->GetHeader(0);
-    g_sent.data += header.IsData();
-    g_sent.mpdus += header.IsData() ? psdu->GetNMpdus() : 0;
-    g_sent.requests += header.IsBlockAckReq();
-    g_sent.acks += header.IsAck() || header.IsBlockAck();
-}
-
-void
-CountFrames(const NetDeviceContainer& devices)
-{
-    for (uint32_t i = 0; i < devices.GetN(); i++)
-    {
-        auto phy = DynamicCast<WifiNetDevice>(devices.Get(i))->GetPhy();
-        phy->TraceConnectWithoutContext("PhyTxPsduBegin", MakeCallback(&Count));
     }
 }
 
@@ -496,72 +354,17 @@ Place(const NodeContainer& nodes)
     mobility.Install(nodes);
 }
 
-NetDeviceContainer
-Wire(const Options& option, Ptr<Node> ap, Ptr<Node> server)
-{
-    PointToPointHelper link;
-    link.SetDeviceAttribute("DataRate", StringValue(option.today.empty() ? "100Mbps" : "1Gbps"));
-    link.SetChannelAttribute("Delay", TimeValue(Seconds(option.delay / 1000)));
-    link.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", StringValue("100000p"));
-    return link.Install(ap, server);
-}
-
-// Lets a host take its time. In ns-3 it answers at the very end of the data frame, before its MAC has sent the MAC ACK, and
-// the MAC then holds the medium for idle.
-void
-DelayHosts(const NetDeviceContainer& devices, Time delay)
-{
-    for (uint32_t i = 0; i < devices.GetN(); i++)
-    {
-        auto internet = devices.Get(i)->GetNode()->GetObject<Ipv4L3Protocol>();
-        devices.Get(i)->SetReceiveCallback(
-            [=](Ptr<NetDevice> device, Ptr<const Packet> packet, uint16_t protocol, const Address& from) {
-                Simulator::Schedule(delay, [=] {
-                    internet->Receive(device, packet, protocol, from, device->GetAddress(), NetDevice::PACKET_HOST);
-                });
-                return true;
-            });
-    }
-}
-
-void
-SetGateway(Ptr<Node> node, Ipv4Address gateway)
-{
-    Ipv4StaticRoutingHelper().GetStaticRouting(node->GetObject<Ipv4>())->SetDefaultRoute(gateway, 1);
-}
-
-// One flow between two nodes; the returned application at `sink` counts what has arrived.
+// As Flow; in `alt` the receiver's ACKs have the voice category.
 Ptr<PacketSink>
-Flow(const Options& option, Ptr<Node> source, Ptr<Node> sink, Ipv4Address address, uint16_t port)
+FlowOf(const Options& option, Ptr<Node> source, Ptr<Node> sink, const InetSocketAddress& target)
 {
-    const std::string protocol = option.udp ? "ns3::UdpSocketFactory" : "ns3::TcpSocketFactory";
-    const InetSocketAddress target(address, port);
-    auto receiver = PacketSinkHelper(protocol, target).Install(sink);
-    receiver.Start(Seconds(0));
+    const DataRate rate(option.offered * 1e6 / (option.up + option.down));
+    auto receiver = Flow(option, source, sink, target, rate, option.Segment(), FIRST_START);
     if (option.alt)
     {
-        Simulator::Schedule(FIRST_START / 2, [receiver] {
-            receiver.Get(0)->GetObject<PacketSink>()->GetListeningSocket()->SetIpTos(0xc0);
-        });
+        Simulator::Schedule(FIRST_START / 2, [receiver] { receiver->GetListeningSocket()->SetIpTos(0xc0); });
     }
-
-    ApplicationContainer sender;
-    if (option.udp)
-    {
-        OnOffHelper helper(protocol, target);
-        helper.SetConstantRate(DataRate(option.offered * 1e6 / (option.up + option.down)), UDP_PAYLOAD_BYTES);
-        sender = helper.Install(source);
-    }
-    else
-    {
-        BulkSendHelper helper(protocol, target);
-        helper.SetAttribute("MaxBytes", UintegerValue(0)); // no end
-        helper.SetAttribute("SendSize", UintegerValue(option.Segment()));
-        sender = helper.Install(source);
-    }
-    static auto start = CreateObject<UniformRandomVariable>();
-    sender.Start(FIRST_START + Seconds(start->GetValue(0, 1)));
-    return receiver.Get(0)->GetObject<PacketSink>();
+    return receiver;
 }
 
 std::vector<uint64_t>
@@ -573,24 +376,6 @@ Received(const std::vector<Ptr<PacketSink>>& sinks)
         bytes.push_back(sink->GetTotalRx());
     }
     return bytes;
-}
-
-void
-RunUntil(Time end)
-{
-    Simulator::Stop(end - Simulator::Now());
-    Simulator::Run();
-}
-
-void
-PrintList(const char* name, const std::vector<double>& values, size_t first, size_t last)
-{
-    std::cout << '"' << name << "\": [";
-    for (size_t i = first; i < last; i++)
-    {
-        std::cout << (i > first ? ", " : "") << values[i];
-    }
-    std::cout << ']';
 }
 
 int
@@ -605,7 +390,7 @@ main(int argc, char* argv[])
     Ptr<Node> ap = cell.Get(0);
     Ptr<Node> server = servers.Get(0);
     NetDeviceContainer radio = Wlan(option, cell);
-    NetDeviceContainer wire = Wire(option, ap, server);
+    NetDeviceContainer wire = Wire(option, option.today.empty() ? "100Mbps" : "1Gbps", ap, server);
     Place(cell);
 
     InternetStackHelper stack;
@@ -621,10 +406,7 @@ main(int argc, char* argv[])
     {
         SetGateway(cell.Get(i), wireless.GetAddress(0));
     }
-    if (option.hostDelay > 0)
-    {
-        DelayHosts(radio, Seconds(option.hostDelay / 1e6));
-    }
+    DelayHosts(option, radio);
     NeighborCacheHelper().PopulateNeighborCache();
 
     // Flow i belongs to station i; the first `up` stations send, the others receive.
@@ -632,12 +414,21 @@ main(int argc, char* argv[])
     for (uint32_t i = 0; i < option.up + option.down; i++)
     {
         Ptr<Node> station = cell.Get(1 + i);
-        sinks.push_back(i < option.up ? Flow(option, station, server, wired.GetAddress(1), PORT + i)
-                                      : Flow(option, server, station, wireless.GetAddress(1 + i), PORT + i));
+        const InetSocketAddress atServer(wired.GetAddress(1), PORT + i);
+        const InetSocketAddress atStation(wireless.GetAddress(1 + i), PORT + i);
+        sinks.push_back(i < option.up ? FlowOf(option, station, server, atServer)
+                                      : FlowOf(option, server, station, atStation));
     }
 
     RunUntil(FIRST_START / 2);
-    SetRatesAndSlot(option, radio);
+    if (option.today.empty())
+    {
+        SetRatesAndSlot(option, radio);
+    }
+    else
+    {
+        SetBasicRates(radio);
+    }
     CountFrames(radio);
     RunUntil(Seconds(option.warmup));
     const std::vector<uint64_t> before = Received(sinks);
@@ -647,16 +438,16 @@ main(int argc, char* argv[])
 
     // UDP counts whole IP packets, as ns2_cell.tcl does.
     const double scale = option.udp ? 1500.0 / UDP_PAYLOAD_BYTES : 1.0;
-    std::vector<double> kbps;
+    std::vector<double> up;
+    std::vector<double> down;
     for (size_t i = 0; i < sinks.size(); i++)
     {
-        kbps.push_back((after[i] - before[i]) * scale * 8 / option.measured / 1000);
+        (i < option.up ? up : down).push_back((after[i] - before[i]) * scale * 8 / option.measured / 1000);
     }
     std::cout << '{';
-    PrintList("up_kbps", kbps, 0, option.up);
-    std::cout << ", ";
-    PrintList("down_kbps", kbps, option.up, kbps.size());
-    std::cout << ", \"data_frames\": " << g_sent.data - sentBefore.data << ", \"mpdus\": " << g_sent.mpdus - sentBefore.mpdus
+    PrintList("up_kbps", up);
+    PrintList("down_kbps", down);
+    std::cout << "\"data_frames\": " << g_sent.data - sentBefore.data << ", \"mpdus\": " << g_sent.mpdus - sentBefore.mpdus
               << ", \"block_ack_requests\": " << g_sent.requests - sentBefore.requests
               << ", \"mac_acks\": " << g_sent.acks - sentBefore.acks << "}\n";
     Simulator::Destroy();

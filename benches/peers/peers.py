@@ -252,7 +252,7 @@ class Ns3(Native):
             raise MissingError("no C++ compiler")
         source = HERE / f"{name}.cc"
         program = BUILD / f"{name}-{hashlib.sha256(bytes(self.prefix)).hexdigest()[:8]}"
-        newest = max(path.stat().st_mtime for path in (source, *libraries))
+        newest = max(path.stat().st_mtime for path in (source, *HERE.glob("*.h"), *libraries))
         if program.exists() and program.stat().st_mtime > newest:
             return str(program)
         print(f"compiling {source.name}", file=sys.stderr)
