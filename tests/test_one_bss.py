@@ -247,7 +247,7 @@ def test_run_shows_one_bss(here: Cli, file: str) -> None:
     assert "flat-2 " in told.stdout, "each BSS has a line"
     assert "television-film" in told.stdout
     assert "flat-2-television-film" not in told.stdout
-    assert "the flows are those of mine; --bss NAME shows those of another BSS: flat-2" in told.stderr
+    assert "the flows are those of mine; --bss NAME shows those of another BSS: flat-2, flat-3; --verbose" in told.stderr
     assert "flat-2-television-film" in here("run", file, "--seeds", "2", "--verbose").stdout
     theirs = here("run", file, "--seeds", "2", "--bss", "flat-2", "--scheme", "mac80211")
     assert "flat-2-television-film" in theirs.stdout
