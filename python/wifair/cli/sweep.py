@@ -142,9 +142,9 @@ def print_grid(sweep: Sweep, results: Results) -> None:
     from wifair.cli.tables import columns
     from wifair.everything.side_effects import present
 
-    print_run(results, sweep.title)
-    paths = list(dict.fromkeys(path for cell in results.cells for path in cell.keys))
     judged = sweep.judged(results)
+    print_run(judged, sweep.title)
+    paths = list(dict.fromkeys(path for cell in results.cells for path in cell.keys))
     others = results.of_others(sweep.bss) if sweep.bss else results
     shown = present(results, sweep.bss) if sweep.bss else []
     headings = [*(paths or ["scenario"]), *(heading(metric, judged.units) for metric in sweep.metrics)]
