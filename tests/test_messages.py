@@ -81,6 +81,14 @@ def test_few_transfers_are_pointed_out(here: Cli, tmp_path: Path) -> None:
     )
     done = here("run", path, "--seeds", "2")
     assert "warning: files: a run completed only" in done.stderr
+    once = here("run", path, "--seeds", "1", "--set", "run.duration_s=0.9")
+    assert (
+        "warning: files: a run completed only 1 transfer, too few for their times; raise run.duration_s." in once.stderr
+    )
+    more = "[[flows]]\nname = 'small'\ndirection = 'down'\napplication = { name = 'transfers', transfer_bytes = 300_000 }\n"
+    path.write_text(path.read_text() + more)
+    [warning] = [line for line in here("run", path, "--seeds", "1").stderr.splitlines() if "completed only" in line]
+    assert re.fullmatch(r"warning: files, small: a run completed only \d to \d transfers, too few .*", warning)
     assert "completed only" not in here("run", path, "--seeds", "2", "--set", "run.duration_s=20").stderr
 
 
