@@ -34,6 +34,9 @@ SCHEMES = "examples/adaptive_pushout.py"
         (["run", "cafee"], "cafee: cannot be read: there is no such file. Did you mean cafe?"),
         (["run", "cafe.tml"], "cafe.tml: cannot be read: there is no such file. Did you mean cafe?"),
         (["run", "scenarios/five-line.toml"], "Did you mean scenarios/five-lines.toml?"),
+        (["import", "nowhere.txt"], "nowhere.txt: cannot be read: there is no such file."),
+        (["fit", "home", "nowhere"], "nowhere: cannot be read: there is no such file."),
+        (["new", "home", "nowhere/x.toml"], "nowhere/x.toml: cannot be written: there is no folder nowhere."),
         (["sweep", "home"], "home: is a scenario, not a study; run it with `wifair run home`."),
         (["sweep", "scenarios/studies/buffer-size.toml"], "Did you mean scenarios/studies/buffer-sizes.toml?"),
         (
@@ -59,6 +62,22 @@ def test_what_is_wrong_is_said_with_what_is_allowed(here: Cli, arguments: list[s
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["import", "tests/data/station.txt"],
+        ["field", "import", "laptop=examples/scan.txt"],
+        ["fit", "home", "tests/data"],
+    ],
+)
+def test_a_scenario_is_written_into_a_folder_that_exists(here: Cli, tmp_path: Path, arguments: list[str]) -> None:
+    out = tmp_path / "nowhere" / "x.toml"
+    done = here(*arguments, "--out", out)
+    assert done.returncode == 2
+    assert done.stderr == f"wifair: --out {out}: cannot be written: there is no folder {out.parent}.\n"
+    assert not out.parent.exists()
 
 
 @pytest.mark.parametrize("seeds", ["ten", 1.5, True, [1, "2"], [-1]])
