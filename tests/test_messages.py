@@ -55,6 +55,15 @@ SCHEMES = "examples/adaptive_pushout.py"
         (["compare", "home", "--schemes", "las(x"], "a bracket is not closed"),
         (["compare", "home", "--schemes", "las(x)"], "'x' is no parameter"),
         (["compare", "home", "--schemes", "lass"], "Did you mean las?"),
+        (
+            ["compare", "home", "--schemes", ""],
+            "--schemes: '' names no scheme; allowed here: names that `wifair schemes`",
+        ),
+        (["compare", "home", "--judge", "--schemes", ","], "--schemes: ',' names no scheme"),
+        (["report", "home", "--schemes", " "], "--schemes: ' ' names no scheme"),
+        (["sweep", "scenarios/studies/buffer-sizes.toml", "--schemes", ""], "--schemes: '' names no scheme"),
+        (["tune", "home", "--over", "ap.scheme=,"], "--over ap.scheme: ',' names no scheme"),
+        (["run", "home", "--scheme", ""], "ap.scheme: unknown name ''; allowed here: ack-filtering"),
     ],
 )
 def test_what_is_wrong_is_said_with_what_is_allowed(here: Cli, arguments: list[str], message: str) -> None:

@@ -44,7 +44,7 @@ def check(
     from wifair.scenario.scenario import Scenario
 
     if is_study(scenario):
-        study = Sweep.from_toml(scenario, assignments(set), named(schemes) if schemes else None)
+        study = Sweep.from_toml(scenario, assignments(set), named(schemes) or None)
         shared = check_study(study.cells)
         if json:
             count = len(study.cells)
@@ -55,7 +55,7 @@ def check(
             print_text(f"in {found.scenarios} of {len(study.cells)} scenarios, such as {found.example}", indent="    ")
         findings = [found.finding for found in shared]
     else:
-        if schemes:
+        if schemes is not None:
             raise InputError("--schemes: has an effect on studies only. Use --set ap.scheme=NAME.")
         loaded = Scenario.from_toml(scenario, assignments(set))
         findings = findings_of(loaded)

@@ -167,7 +167,7 @@ def _study(
     from wifair.report.study import of_study
     from wifair.study.store import Store as OpenStore
 
-    loaded = Sweep.from_toml(file, assignments(set), named(schemes) if schemes else None)
+    loaded = Sweep.from_toml(file, assignments(set), named(schemes) or None)
     folder = OpenStore(store or DEFAULT_STORE)
     with kept(None, store=folder), progress(loaded.title) as bar:
         results = loaded.run(threads, bar, folder)

@@ -93,7 +93,7 @@ def sweep(
             raise InputError(f"{option}: has no effect without --figure.")
     width_in = 3.5 if width_in is None else width_in
     chosen = {key: path for key, path in {"x": x, "lines": lines}.items() if path is not None}
-    loaded = Sweep.from_toml(study, assignments(set), named(schemes) if schemes else None, chosen, bss)
+    loaded = Sweep.from_toml(study, assignments(set), named(schemes) or None, chosen, bss)
     if figure:
         from wifair.report.layout import arranged
         from wifair.report.on_paper import check
