@@ -63,6 +63,7 @@ SCHEMES = "examples/adaptive_pushout.py"
         (["report", "home", "--schemes", " "], "--schemes: ' ' names no scheme"),
         (["sweep", "scenarios/studies/buffer-sizes.toml", "--schemes", ""], "--schemes: '' names no scheme"),
         (["tune", "home", "--over", "ap.scheme=,"], "--over ap.scheme: ',' names no scheme"),
+        (["report", "home", "--out", "r.pdf"], "--out: r.pdf is not allowed; allowed here: FILE.html."),
         (["run", "home", "--scheme", ""], "ap.scheme: unknown name ''; allowed here: ack-filtering"),
     ],
 )

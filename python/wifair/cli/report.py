@@ -80,6 +80,8 @@ def report(
         allowed={"--schemes", "--set"} if file else {"--full"} if paper else frozenset(),
         what="a file" if file else "a paper" if paper else "a study from a store",
     )
+    if out and out.suffix != ".html":
+        raise InputError(f"--out: {out} is not allowed; allowed here: FILE.html.")
     arguments: list[str] = context.obj
     if paper is not None:
         name, made = paper, _paper(paper, full, seeds, threads, store, arguments)
