@@ -31,6 +31,17 @@ SCHEMES = "examples/adaptive_pushout.py"
             ["run", "home", "--set", "tcp.receiver_window_segments=4294967296"],
             "tcp.receiver_window_segments: 4294967296 is not allowed; allowed here: whole numbers from 0 to 4294967295.",
         ),
+        (
+            ["run", "home", "--set", "run.duration_s=1e300"],
+            "run.duration_s: 1e+300 is not allowed; allowed here: 0.001",
+        ),
+        (
+            ["run", "home", "--set", f"ap.limit_packets={10**300}"],
+            "ap.limit_packets: 1e+300 is not allowed; allowed here",
+        ),
+        (["run", "home", "--set", "run.duration_s=123456789.5"], "run.duration_s: 123456789.5 is not allowed"),
+        (["run", "home", "--set", "ap.limt=3"], "ap.limt: unknown key (value 3); did you mean limit_packets?"),
+        (["tune", "home", "--goal", "total", "--over", "ap.limt=3..5"], "did you mean limit_packets?"),
         (["run", "cafee"], "cafee: cannot be read: there is no such file. Did you mean cafe?"),
         (["run", "cafe.tml"], "cafe.tml: cannot be read: there is no such file. Did you mean cafe?"),
         (["run", "scenarios/five-line.toml"], "Did you mean scenarios/five-lines.toml?"),
