@@ -24,6 +24,8 @@ BAD_FILES = {
     "wrong unit": ("[run]\nwarmup_ms = 5\n" + FLOWS, "did you mean warmup_s (in seconds)?"),
     "negative rate": ("[station]\nrate_mbps = -1.0\n" + FLOWS, "station.rate_mbps: -1"),
     "no flows": ('[ap]\nscheme = "droptail"\n', "a scenario needs flows"),
+    "one flow": ('[[flow]]\ncount = 2\ndirection = "up"\n', "did you mean flows?"),
+    "another key and no flows": ("[wier]\nrate_mbps = 5\n", "did you mean wire?"),
     "foreign parameter": (
         '[ap]\nscheme = {name = "droptail", redundant = "oldest"}\n' + FLOWS,
         "belongs to ack-pushout",

@@ -31,9 +31,23 @@ SCHEMES = "examples/adaptive_pushout.py"
             ["run", "home", "--set", "tcp.receiver_window_segments=4294967296"],
             "tcp.receiver_window_segments: 4294967296 is not allowed; allowed here: whole numbers from 0 to 4294967295.",
         ),
+        (
+            ["run", "home", "--set", "run.duration_s=1e300"],
+            "run.duration_s: 1e+300 is not allowed; allowed here: 0.001",
+        ),
+        (
+            ["run", "home", "--set", f"ap.limit_packets={10**300}"],
+            "ap.limit_packets: 1e+300 is not allowed; allowed here",
+        ),
+        (["run", "home", "--set", "run.duration_s=123456789.5"], "run.duration_s: 123456789.5 is not allowed"),
+        (["run", "home", "--set", "ap.limt=3"], "ap.limt: unknown key (value 3); did you mean limit_packets?"),
+        (["tune", "home", "--goal", "total", "--over", "ap.limt=3..5"], "did you mean limit_packets?"),
         (["run", "cafee"], "cafee: cannot be read: there is no such file. Did you mean cafe?"),
         (["run", "cafe.tml"], "cafe.tml: cannot be read: there is no such file. Did you mean cafe?"),
         (["run", "scenarios/five-line.toml"], "Did you mean scenarios/five-lines.toml?"),
+        (["import", "nowhere.txt"], "nowhere.txt: cannot be read: there is no such file."),
+        (["fit", "home", "nowhere"], "nowhere: cannot be read: there is no such file."),
+        (["new", "home", "nowhere/x.toml"], "nowhere/x.toml: cannot be written: there is no folder nowhere."),
         (["sweep", "home"], "home: is a scenario, not a study; run it with `wifair run home`."),
         (["sweep", "scenarios/studies/buffer-size.toml"], "Did you mean scenarios/studies/buffer-sizes.toml?"),
         (
@@ -52,6 +66,28 @@ SCHEMES = "examples/adaptive_pushout.py"
         (["compare", "home", "--schemes", "las(x"], "a bracket is not closed"),
         (["compare", "home", "--schemes", "las(x)"], "'x' is no parameter"),
         (["compare", "home", "--schemes", "lass"], "Did you mean las?"),
+        (
+            ["compare", "home", "--schemes", ""],
+            "--schemes: '' names no scheme; allowed here: names that `wifair schemes`",
+        ),
+        (["compare", "home", "--judge", "--schemes", ","], "--schemes: ',' names no scheme"),
+        (["report", "home", "--schemes", " "], "--schemes: ' ' names no scheme"),
+        (["sweep", "scenarios/studies/buffer-sizes.toml", "--schemes", ""], "--schemes: '' names no scheme"),
+        (["tune", "home", "--over", "ap.scheme=,"], "--over ap.scheme: ',' names no scheme"),
+        (["run", "home", "--seeds", "0"], "--seeds: 0 is not allowed; allowed here: numbers from 1 on."),
+        (["run", "home", "--seeds", "x"], "--seeds: 'x' is not allowed; allowed here: whole numbers from 1 on."),
+        (["sweep", "x.toml", "--width-in", "wide"], "--width-in: 'wide' is not allowed; allowed here: numbers."),
+        (["run", "home", "--seeds"], "--seeds: needs a value."),
+        (["run", "home", "--json=3"], "--json: takes no value."),
+        (["run"], "wifair: SCENARIO.toml is missing. `wifair run --help` says what it is."),
+        (["import"], "wifair: FILE is missing. `wifair import --help` says what it is."),
+        (["runn"], "wifair: there is no command runn. Did you mean run? `wifair --help` lists the commands."),
+        (["results", "lst"], "there is no command lst. Did you mean list? `wifair results --help` lists"),
+        (["results", "--store", "x"], "there is no option --store. `wifair results --help` lists the options."),
+        (["--sed"], "there is no option --sed. `wifair --help` lists the options."),
+        (["run", "home", "extra"], "extra: is more than the command takes. `wifair run --help` says what it takes."),
+        (["report", "home", "--out", "r.pdf"], "--out: r.pdf is not allowed; allowed here: FILE.html."),
+        (["run", "home", "--scheme", ""], "ap.scheme: unknown name ''; allowed here: ack-filtering"),
     ],
 )
 def test_what_is_wrong_is_said_with_what_is_allowed(here: Cli, arguments: list[str], message: str) -> None:
@@ -59,6 +95,22 @@ def test_what_is_wrong_is_said_with_what_is_allowed(here: Cli, arguments: list[s
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["import", "tests/data/station.txt"],
+        ["field", "import", "laptop=examples/scan.txt"],
+        ["fit", "home", "tests/data"],
+    ],
+)
+def test_a_scenario_is_written_into_a_folder_that_exists(here: Cli, tmp_path: Path, arguments: list[str]) -> None:
+    out = tmp_path / "nowhere" / "x.toml"
+    done = here(*arguments, "--out", out)
+    assert done.returncode == 2
+    assert done.stderr == f"wifair: --out {out}: cannot be written: there is no folder {out.parent}.\n"
+    assert not out.parent.exists()
 
 
 @pytest.mark.parametrize("seeds", ["ten", 1.5, True, [1, "2"], [-1]])
@@ -81,6 +133,14 @@ def test_few_transfers_are_pointed_out(here: Cli, tmp_path: Path) -> None:
     )
     done = here("run", path, "--seeds", "2")
     assert "warning: files: a run completed only" in done.stderr
+    once = here("run", path, "--seeds", "1", "--set", "run.duration_s=0.9")
+    assert (
+        "warning: files: a run completed only 1 transfer, too few for their times; raise run.duration_s." in once.stderr
+    )
+    more = "[[flows]]\nname = 'small'\ndirection = 'down'\napplication = { name = 'transfers', transfer_bytes = 300_000 }\n"
+    path.write_text(path.read_text() + more)
+    [warning] = [line for line in here("run", path, "--seeds", "1").stderr.splitlines() if "completed only" in line]
+    assert re.fullmatch(r"warning: files, small: a run completed only \d to \d transfers, too few .*", warning)
     assert "completed only" not in here("run", path, "--seeds", "2", "--set", "run.duration_s=20").stderr
 
 

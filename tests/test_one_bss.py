@@ -247,9 +247,12 @@ def test_run_shows_one_bss(here: Cli, file: str) -> None:
     assert "flat-2 " in told.stdout, "each BSS has a line"
     assert "television-film" in told.stdout
     assert "flat-2-television-film" not in told.stdout
-    assert "the flows are those of mine; --bss NAME shows those of another BSS: flat-2" in told.stderr
+    assert (
+        "the flows are those of mine; --bss NAME shows those of another BSS: flat-2, flat-3; --verbose" in told.stderr
+    )
     assert "flat-2-television-film" in here("run", file, "--seeds", "2", "--verbose").stdout
     theirs = here("run", file, "--seeds", "2", "--bss", "flat-2", "--scheme", "mac80211")
+    assert "mac80211 of flat-2; " in " ".join(theirs.stdout.split())
     assert "flat-2-television-film" in theirs.stdout
     assert "  television-film" not in theirs.stdout
     found = json.loads(here("run", file, "--seeds", "2", "--bss", "flat-2", "--json").stdout)
@@ -282,6 +285,7 @@ def test_compare_judges_one_bss_and_shows_the_others(here: Cli, file: str) -> No
     told = here("compare", file, "--seeds", "3", "--bss", "flat-3")
     assert told.returncode == 0, told.stderr
     assert "The scheme is that of flat-3; its neighbours keep theirs." in told.stdout
+    assert "of mine" not in told.stdout, "the heading is about the access point of flat-3, whose scheme varies"
     assert "The others (2 BSSs). Mean" in told.stdout
     assert "The others (2 BSSs), mac80211 against droptail" in " ".join(told.stdout.split())
     assert "judged are" not in told.stderr

@@ -34,6 +34,17 @@ def unreadable(path: Path, most_bytes: int = MOST_BYTES) -> str:
     return ""
 
 
+def reason_of(error: OSError) -> str:
+    """Why a file cannot be read."""
+    return "there is no such file" if isinstance(error, FileNotFoundError) else str(error.strerror)
+
+
+def check_folder(path: Path, named: str | Path = "") -> None:
+    """Raises `InputError`, which calls the file `named`, if the folder that it is to be written to does not exist. Call it before the work."""
+    if not path.parent.is_dir():
+        raise InputError(f"{named or path}: cannot be written: there is no folder {path.parent}.")
+
+
 def read_bytes(path: Path, named: str | Path = "") -> bytes:
     """The content of a file. Raises `InputError`, which calls it `named`."""
     try:
@@ -45,7 +56,7 @@ def read_bytes(path: Path, named: str | Path = "") -> bytes:
                 return content
             reason = f"it has more than {MOST_BYTES / 1e6:.0f} MB"
     except OSError as error:
-        reason = str(error.strerror)
+        reason = reason_of(error)
     raise InputError(f"{named or path}: cannot be read: {reason}.")
 
 

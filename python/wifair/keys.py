@@ -6,6 +6,7 @@ import difflib
 import json
 import re
 from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from pathlib import Path
 
@@ -84,6 +85,9 @@ def missing_file(path: Path, names: Iterable[str] = ()) -> InputError:
     return InputError(f"{path}: cannot be read: there is no such file.{f' Did you mean {hint}?' if hint else ''}")
 
 
+# Digits of a number that a message still has in full.
+LONG_NUMBER = 20
+
 # Bare or dotted TOML keys, each with optional list indexes or names of entries.
 BARE_KEY = re.compile(r"([A-Za-z0-9_-]+(\[[^\[\]\"]+\])*)(\.[A-Za-z0-9_-]+(\[[^\[\]\"]+\])*)*")
 
@@ -95,20 +99,29 @@ def unit_of(key: str) -> str:
 
 
 def nearest(key: str, known: Iterable[str]) -> str:
-    """The known key that `key` most likely means: the same quantity in another unit, or the closest spelling."""
+    """The known key that `key` most likely means: the same quantity in another unit, or the closest spelling, with or without a unit."""
     known = list(known)
     for name in known:
         if unit_of(name) and unit_of(key) and _stem(name) == _stem(key):
             return f"{name} (in {unit_of(name)})"
     matches = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
     if not matches:
-        matches = [name for name in known if _stem(name) == key][:1]
+        stems = {_stem(name): name for name in reversed(known)}
+        matches = [stems[stem] for stem in difflib.get_close_matches(key, stems, n=1, cutoff=0.6)]
     return matches[0] if matches else ""
 
 
 def _stem(key: str) -> str:
     suffix = max((suffix for suffix in UNITS if key.endswith(suffix)), key=len, default="")
     return key.removesuffix(suffix)
+
+
+def shown(value: str) -> str:
+    """A value as a message has it: a number of many digits has six and a power of ten."""
+    try:
+        return value if len(value) <= LONG_NUMBER else re.sub(r"\.?0+e", "e", f"{Decimal(value):.6g}")
+    except InvalidOperation:
+        return value
 
 
 def unknown_key(path: str, key: str, value: object, known: Iterable[str], where: str = "") -> ScenarioError:

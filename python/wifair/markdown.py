@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wifair.errors import InputError
+from wifair.files import reason_of
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def _text(page: Path) -> str:
 
 
 def _unusable(page: Path, error: OSError) -> InputError:
-    return InputError(f"{page}: cannot be read and written: {error.strerror}.")
+    return InputError(f"{page}: cannot be read and written: {reason_of(error)}.")
 
 
 def sentence(text: str) -> str:

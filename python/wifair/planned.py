@@ -71,12 +71,6 @@ def wire_of(plan: Mapping[str, Any], station: str) -> dict[str, Any]:
     return dict(plan["wire"])
 
 
-def of_first(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The flows of the first BSS."""
-    own = {station["label"] for station in plan["bss"]["stations"]}
-    return [flow for flow in plan["flows"] if flow["station"] in own]
-
-
 def named(plan: Mapping[str, Any], name: str, key: str = "--bss") -> str:
     """The name of a BSS of a plan of several. Raises `InputError` for another name; `key` names the option or argument."""
     known = list(bsss_of(plan))

@@ -40,10 +40,11 @@ def check(
     from wifair.cli.schemes_of_files import assignments
     from wifair.cli.schemes_of_files import schemes as named
     from wifair.errors import InputError
+    from wifair.planned import bsss_of
     from wifair.scenario.scenario import Scenario
 
     if is_study(scenario):
-        study = Sweep.from_toml(scenario, assignments(set), named(schemes) if schemes else None)
+        study = Sweep.from_toml(scenario, assignments(set), named(schemes) or None)
         shared = check_study(study.cells)
         if json:
             count = len(study.cells)
@@ -54,7 +55,7 @@ def check(
             print_text(f"in {found.scenarios} of {len(study.cells)} scenarios, such as {found.example}", indent="    ")
         findings = [found.finding for found in shared]
     else:
-        if schemes:
+        if schemes is not None:
             raise InputError("--schemes: has an effect on studies only. Use --set ap.scheme=NAME.")
         loaded = Scenario.from_toml(scenario, assignments(set))
         findings = findings_of(loaded)
@@ -62,14 +63,21 @@ def check(
             title = loaded.title or scenario.stem
             print_json({"title": title, "findings": [finding.to_dict() for finding in findings]})
             return
+        first = next(iter(bsss_of(loaded.plan())))
         for finding in findings:
-            _print(finding)
+            _print(finding, first)
     if not findings:
         print_text("no likely mistakes found")
 
 
-def _print(finding: Finding) -> None:
+def _print(finding: Finding, first: str = "") -> None:
+    """Prints a finding, with the BSSs that it is about; the `first` one is not named if it is the only one."""
+    from wifair.analysis.check import listed
     from wifair.cli.output import print_text
 
-    print_text(f"{finding.key}: {finding.finding}.")
+    of, *others = finding.bsss or (first,)
+    where = "" if of == first or f"[{of}]" in finding.key else f"{of}: "
+    print_text(f"{finding.key}: {where}{finding.finding}.")
     print_text(finding.arithmetic, indent="    ")
+    if others:
+        print_text(f"likewise at {listed(others)}", indent="    ")

@@ -20,7 +20,7 @@ File = Annotated[
     ),
 ]
 Schemes = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="A,B,C",
         help="The schemes: names that `wifair schemes` or results have, also with parameters as 'las,mac80211(signal=drop)', "
@@ -67,7 +67,7 @@ Pages = Annotated[
 def compare(
     context: typer.Context,
     scenario: File = None,
-    schemes: Schemes = "",
+    schemes: Schemes = None,
     seeds: Replications = None,
     threads: Threads = None,
     out: Out = None,

@@ -23,7 +23,6 @@ def report(made: Document, out: Path | None, as_json: bool, remarks: str, follow
     content = text(made)
     if out:
         try:
-            out.parent.mkdir(parents=True, exist_ok=True)
             out.write_text(content, encoding="utf-8")
         except OSError as error:
             raise InputError(f"--out {out}: cannot be written: {error.strerror}.") from None

@@ -145,7 +145,7 @@ def print_explanation(
     if measured:
         print_lines([""])
         print_measured(measured, verbose)
-    print_run(results, title)
+    print_run(judged, title)
     for sentence in explain_groups.lead(judged, explain_groups.groups(judged)):
         print_text(sentence.text, indent="  ", first="- ")
     print_lines([""])

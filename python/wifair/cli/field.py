@@ -212,9 +212,12 @@ def import_(
     Each value has a comment: read or assumed. BSSs that are out of reach or overlap a channel by a part of 20 MHz are listed and left out.
     """
     from wifair.cli.document import report
+    from wifair.files import check_folder
     from wifair.observed import Names
     from wifair.surveys import Options, heard_in, neighbourhood
 
+    if out:
+        check_folder(out, f"--out {out}")
     options = Options(mine=mine, channel=channel, width_mhz=width, names=Names(keep_addresses))
     title = Path(files[0].rpartition("=")[2]).name.partition(".")[0]
     made = neighbourhood(heard_in(files), title, options)

@@ -57,6 +57,7 @@ def fit(
     from wifair import gallery
     from wifair.cli.output import print_json, progress, say, say_of
     from wifair.cli.schemes_of_files import assignments
+    from wifair.files import check_folder
     from wifair.fitting import Fitting, FittingInterrupted, measurement
     from wifair.fitting.wording import document
     from wifair.observed.origins import marks
@@ -64,6 +65,8 @@ def fit(
     from wifair.scenario.scenario import Scenario
     from wifair.study.store import Store
 
+    if out:
+        check_folder(out, f"--out {out}")
     loaded = Scenario.from_toml(scenario, assignments(set))
     given = {told.partition("=")[0].strip() for told in set}
     text = gallery.file_of(scenario).read_text(encoding="utf-8")

@@ -57,9 +57,12 @@ def import_(
     """
     from wifair.cli.document import report
     from wifair.cli.output import progress
+    from wifair.files import check_folder
     from wifair.observed import Names, imported
     from wifair.scenario.overrides import parse_assignments
 
+    if out:
+        check_folder(out, f"--out {out}")
     title = title or (out.stem if out else "")
     made = imported(files, title, Names(keep_addresses), dict(parse_assignments(set)), progress)
     report(made, out, json, "remarks", ["wifair explain", "wifair advise"])

@@ -28,6 +28,7 @@ def new(template: Template = None, file: File = None) -> None:
     from wifair.cli.output import print_lines, print_table, print_text, say
     from wifair.cli.tables import columns
     from wifair.errors import InputError
+    from wifair.files import check_folder
     from wifair.keys import unknown
 
     if template is None:
@@ -43,6 +44,7 @@ def new(template: Template = None, file: File = None) -> None:
     if source is None:
         raise unknown("scenario", template, gallery.known())
     path = file or Path(gallery.file_name(template))
+    check_folder(path)
     try:
         with path.open("x", encoding="utf-8") as out:
             out.write(source.read_text(encoding="utf-8"))

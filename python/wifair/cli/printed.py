@@ -75,10 +75,11 @@ def name_of(cell: ResultCell) -> str:
 
 
 def print_run(results: Results, title: str = "") -> None:
-    """Prints the conditions: scenario, seeds."""
+    """Prints the conditions: scenario, seeds; for results of one BSS of several, the scheme and buffer of its access point."""
     if title:
         print_text(title)
-    parts = described([cell.scenario.plan() for cell in results.cells])
+    bss = results.bss_names[0] if len(results.bss_names) == 1 else ""
+    parts = described([cell.scenario.plan() for cell in results.cells], bss)
     seeds = f"seeds {seeds_text(results.seeds)}" if len(results.seeds) > 1 else f"seed {results.seeds[0]}"
     print_text("; ".join([*parts, seeds]))
     print_lines([""])

@@ -44,9 +44,15 @@ def say_shown(results: Results, shown: Results, bss: str) -> None:
     """Says whose flows were shown if they are not all, and how to see the others."""
     if shown is results:
         return
-    name = shown.bss_names[0]
-    more = "" if bss else f"; --bss NAME shows those of another BSS: {', '.join(results.bss_names[1 : NAMED + 1])}, …"
-    say(f"the flows are those of {name}{more}; --verbose shows all." if not bss else f"the flows are those of {name}.")
+    if bss:
+        say(f"the flows are those of {bss}.")
+        return
+    name, *others = results.bss_names
+    more = ", …" if len(others) > NAMED else ""
+    say(
+        f"the flows are those of {name}; --bss NAME shows those of another BSS: {', '.join(others[:NAMED])}{more}; "
+        "--verbose shows all."
+    )
 
 
 def print_side_effects(results: Results, bss: str, rows: Sequence[Mapping[str, Any]]) -> None:

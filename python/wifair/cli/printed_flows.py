@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from wifair.analysis.check import listed
 from wifair.analysis.warmup import QUANTITIES
 from wifair.cli.output import print_table, say
 from wifair.cli.printed import text_of
@@ -100,17 +102,25 @@ def print_transfers(results: Results) -> None:
         "p99_s": "99 %, s",
     }
     rows = []
+    few: dict[str, int] = {}
     for (group,), part in of_all_sizes.group_by("group", maintain_order=True):
         values = {metric: part[metric].drop_nulls().cast(pl.Float64).to_numpy() for metric in TRANSFER_UNITS}
         rows.append((str(group), *(text_of(interval_of(metric, found), results) for metric, found in values.items())))
         fewest = int(values["completed"].min())
         if fewest < FEW_TRANSFERS:
-            say(
-                f"warning: {group}: a run completed only {fewest} transfers, too few for their times; raise run.duration_s."
-            )
+            few[str(group)] = fewest
+    if few:
+        say(f"warning: {listed([*few])}: {_completed(few.values())}; raise run.duration_s.")
     headings = ("group", *(names[metric] for metric in TRANSFER_UNITS))
     minor = [headings.index(names[metric]) for metric in ("cov", "p99_s")]
     print_table(f"Transfers of all sizes: {over(results)}", columns(headings, rows, minor=minor))
+
+
+def _completed(fewest: Collection[int]) -> str:
+    """How few transfers the runs of some groups completed."""
+    low, high = min(fewest), max(fewest)
+    many = f"{high} transfer{'' if high == 1 else 's'}"
+    return f"a run completed only {many if low == high else f'{low} to {many}'}, too few for their times"
 
 
 def print_checks(checks: list[Check]) -> None:

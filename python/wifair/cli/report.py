@@ -80,6 +80,8 @@ def report(
         allowed={"--schemes", "--set"} if file else {"--full"} if paper else frozenset(),
         what="a file" if file else "a paper" if paper else "a study from a store",
     )
+    if out and out.suffix != ".html":
+        raise InputError(f"--out: {out} is not allowed; allowed here: FILE.html.")
     arguments: list[str] = context.obj
     if paper is not None:
         name, made = paper, _paper(paper, full, seeds, threads, store, arguments)
@@ -167,7 +169,7 @@ def _study(
     from wifair.report.study import of_study
     from wifair.study.store import Store as OpenStore
 
-    loaded = Sweep.from_toml(file, assignments(set), named(schemes) if schemes else None)
+    loaded = Sweep.from_toml(file, assignments(set), named(schemes) or None)
     folder = OpenStore(store or DEFAULT_STORE)
     with kept(None, store=folder), progress(loaded.title) as bar:
         results = loaded.run(threads, bar, folder)

@@ -12,9 +12,16 @@ def scheme(name: str) -> str:
     return load(name) if MARK in name or name.endswith(".py") else name
 
 
-def schemes(names: str) -> list[str | dict[str, Any]]:
-    """The schemes that `A,B(key=value),C` names."""
-    return [_variant(name) for name in split(names) if name]
+def schemes(names: str | None, option: str = "--schemes") -> list[str | dict[str, Any]]:
+    """The schemes that `A,B(key=value),C` names; none if the option is not given."""
+    from wifair.errors import InputError
+
+    if names is None:
+        return []
+    found = [_variant(name) for name in split(names) if name]
+    if not found:
+        raise InputError(f"{option}: {names!r} names no scheme; allowed here: names that `wifair schemes` lists.")
+    return found
 
 
 def split(text: str, separator: str = ",") -> list[str]:
@@ -50,7 +57,7 @@ def assignments(texts: list[str], ap_scheme: str | None = None, bss: str = "") -
     from wifair.scenario.overrides import parse_assignments
 
     path = f"bss[{bss}].ap.scheme" if bss else "ap.scheme"
-    chosen: list[tuple[str, Any]] = [(path, scheme(ap_scheme))] if ap_scheme else []
+    chosen: list[tuple[str, Any]] = [(path, scheme(ap_scheme))] if ap_scheme is not None else []
     return chosen + [(path, _loaded(path, value)) for path, value in parse_assignments(texts)]
 
 

@@ -93,7 +93,7 @@ def sweep(
             raise InputError(f"{option}: has no effect without --figure.")
     width_in = 3.5 if width_in is None else width_in
     chosen = {key: path for key, path in {"x": x, "lines": lines}.items() if path is not None}
-    loaded = Sweep.from_toml(study, assignments(set), named(schemes) if schemes else None, chosen, bss)
+    loaded = Sweep.from_toml(study, assignments(set), named(schemes) or None, chosen, bss)
     if figure:
         from wifair.report.layout import arranged
         from wifair.report.on_paper import check
@@ -142,9 +142,9 @@ def print_grid(sweep: Sweep, results: Results) -> None:
     from wifair.cli.tables import columns
     from wifair.everything.side_effects import present
 
-    print_run(results, sweep.title)
-    paths = list(dict.fromkeys(path for cell in results.cells for path in cell.keys))
     judged = sweep.judged(results)
+    print_run(judged, sweep.title)
+    paths = list(dict.fromkeys(path for cell in results.cells for path in cell.keys))
     others = results.of_others(sweep.bss) if sweep.bss else results
     shown = present(results, sweep.bss) if sweep.bss else []
     headings = [*(paths or ["scenario"]), *(heading(metric, judged.units) for metric in sweep.metrics)]

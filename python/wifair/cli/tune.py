@@ -117,7 +117,7 @@ def _ranges(texts: list[str]) -> dict[str, Any]:
         if key in found:
             raise InputError(f"--over {key}: is given twice; allowed here: each key once.")
         listed = key.endswith("scheme") and not is_range(told) and not told.startswith("[")
-        found[key] = schemes(told) if listed else told
+        found[key] = schemes(told, f"--over {key}") if listed else told
     return found
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 from wifair.errors import InputError
-from wifair.files import read_bytes, read_text, unreadable
+from wifair.files import read_bytes, read_text, reason_of, unreadable
 from wifair.observed import (
     capture,
     flent_file,
@@ -78,5 +78,5 @@ def _head(path: Path, named: str) -> bytes:
             with path.open("rb") as file:
                 return file.read(4)
     except OSError as error:
-        reason = str(error.strerror)
+        reason = reason_of(error)
     raise InputError(f"{named}: cannot be read: {reason}.")

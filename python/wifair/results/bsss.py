@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -51,33 +50,6 @@ def _added(frame: pl.DataFrame, key: str, bss_of: Mapping[tuple[str, str], str])
     rows: list[Any] = [(*key_of, bss) for key_of, bss in bss_of.items()]
     named = pl.DataFrame(rows, schema={"scenario": pl.String, key: pl.String, COLUMN: pl.String}, orient="row")
     return frame.join(named, on=["scenario", key], how="left", maintain_order="left")
-
-
-# BSSs that a warning names.
-NAMED = 3
-
-
-def warnings(told: pl.DataFrame, names: Sequence[str]) -> list[str]:
-    """The warnings about these BSSs, each once per scenario, with the BSSs that it is about and the first numbers.
-
-    `told` has scenarios and warnings; a scenario of several BSSs has a warning per BSS in one text, each with the name.
-    """
-    found: dict[tuple[str, str], tuple[str, dict[str, None]]] = {}
-    for scenario, text in told.iter_rows():
-        for part in text.split("; "):
-            name, separator, rest = part.partition(": ")
-            is_named = bool(separator) and " " not in name
-            if is_named and name not in names:
-                continue
-            about = rest if is_named else part
-            _, of = found.setdefault((scenario, re.sub(r"\d+(\.\d+)?", "#", about)), (about, {}))
-            of.update({name: None} if is_named else {})
-    return [f"{scenario}: {_listed(list(of))}{about}" for (scenario, _), (about, of) in found.items()]
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}: " if names else ""
 
 
 # Columns of `runs` that are about one BSS, and that `bsss` has by BSS.

@@ -16,7 +16,8 @@ import polars as pl
 from wifair.drawn import Drawn, Picture, Plot, drawing
 from wifair.errors import InputError
 from wifair.keys import unknown
-from wifair.results import bsss, delays, fairness, reserve, wire
+from wifair.planned import SEVERAL, bsss_of
+from wifair.results import bsss, delays, fairness, reserve, warnings, wire
 from wifair.results.metric import Better, Metric
 from wifair.results.quantiles import interval_of
 from wifair.results.segment import together
@@ -424,15 +425,15 @@ class Results(Drawn):
         return pl.DataFrame(rows)
 
     def warnings(self) -> list[str]:
-        """Settings that had no effect in the runs, each once, with its scenario and the first run's numbers."""
+        """Settings that had no effect in any run, and a wire that was a bottleneck in one: each once, with its scenario and the first numbers."""
         if "warnings" not in self.runs.columns:
             return []
-        alike = pl.col("warnings").str.replace_all(r"\d+(\.\d+)?", "#").alias("alike")
-        told = self.runs.filter(pl.col("warnings") != "").select("scenario", "warnings", alike)
-        if self._has_bsss:
-            return bsss.warnings(told.select("scenario", "warnings"), self.bss_names)
-        first = told.unique(["scenario", "alike"], keep="first", maintain_order=True).drop("alike")
-        return [f"{scenario}: {text}" for scenario, text in first.iter_rows()]
+        told = self.runs.filter(pl.col("warnings") != "").select("scenario", "warnings")
+        runs = dict(self.runs["scenario"].value_counts().iter_rows())
+        of = {
+            cell.name: list(bsss_of(cell.scenario.plan())) for cell in self.cells if SEVERAL in cell.scenario.plan_json
+        }
+        return warnings.warnings(told.iter_rows(), runs, of, self.bss_names)
 
     def to_dict(self) -> dict[str, Any]:
         """All results as the content of one JSON document."""

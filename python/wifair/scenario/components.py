@@ -14,7 +14,7 @@ from functools import cache, cached_property
 from typing import Any
 
 from wifair.errors import ScenarioError
-from wifair.keys import join, missing, nearest, unit_of, unknown_key
+from wifair.keys import join, missing, nearest, shown, unit_of, unknown_key
 
 Node = Mapping[str, Any]
 # Keys of a node that leads to others.
@@ -199,7 +199,7 @@ def checked(value: object, rule: Rule, path: str) -> Any:
     if isinstance(value, float) and value.is_integer() and "number" not in rule.types:
         value = int(value)  # such as 1e3
     if rule.end is not None and isinstance(value, int) and not 0 <= value < rule.end:
-        raise ScenarioError(path, f"{value} is not allowed", value=value, allowed=rule.range_words)
+        raise ScenarioError(path, f"{shown(str(value))} is not allowed", value=value, allowed=rule.range_words)
     return value
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from wifair.planned import bsss_of, channels_of, stations_of, widths_of
+from wifair.planned import part as part_of
 from wifair.scenario.components import transport
 
 Plan = Mapping[str, Any]
 
 
-def described(plans: Sequence[Plan]) -> list[str]:
-    """The settings that all these plans have in common, as parts of a sentence."""
-    found = [[part(plan) for plan in plans] for part in (_bsss, _phy, _scheme, _buffer, _tcp, _times)]
-    return [parts[0] for parts in found if parts[0] and len(set(parts)) == 1]
+def described(plans: Sequence[Plan], bss: str = "") -> list[str]:
+    """The settings that all these plans have in common, as parts of a sentence. Scheme and buffer are those of a BSS, by default of the first."""
+    parts = (_bsss, _phy, partial(_scheme, bss=bss), partial(_buffer, bss=bss), _tcp, _times)
+    found = [[part(plan) for plan in plans] for part in parts]
+    return [told[0] for told in found if told[0] and len(set(told)) == 1]
 
 
 def scheme_name(scheme: Mapping[str, Any]) -> str:
@@ -54,15 +57,26 @@ def _range(values: Iterable[float]) -> str:
     return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
-def _scheme(plan: Plan) -> str:
-    tx_queue = plan["bss"]["ap"]["tx_queue"]
+def _ap(plan: Plan, bss: str) -> str:
+    """The name of the BSS that is described: the given one, or the first."""
+    names = bsss_of(plan)
+    return bss if bss in names else next(iter(names))
+
+
+def _tx_queue(plan: Plan, bss: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = part_of(plan, [_ap(plan, bss)])["bss"]["ap"]["tx_queue"]
+    return found
+
+
+def _scheme(plan: Plan, bss: str) -> str:
+    tx_queue = _tx_queue(plan, bss)
     control = tx_queue["limit_controller"]
-    where = f"of {next(iter(bsss_of(plan)))}" if len(bsss_of(plan)) > 1 else "at the AP"
+    where = f"of {_ap(plan, bss)}" if len(bsss_of(plan)) > 1 else "at the AP"
     return f"{scheme_name(tx_queue['scheme'])} {where}" + (f", limit by {control['name']}" if control else "")
 
 
-def _buffer(plan: Plan) -> str:
-    return f"{plan['bss']['ap']['tx_queue']['limit_packets']:,} packets"
+def _buffer(plan: Plan, bss: str) -> str:
+    return f"{_tx_queue(plan, bss)['limit_packets']:,} packets"
 
 
 def _tcp(plan: Plan) -> str:

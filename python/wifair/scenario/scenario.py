@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 from wifair import gallery
 from wifair.errors import InputError, ScenarioError
 from wifair.files import read_toml
-from wifair.keys import join, missing_file, nearest, unknown_key
+from wifair.keys import join, missing_file, nearest, shown, unknown_key
 from wifair.planned import named as named_bss
 from wifair.scenario import building
 from wifair.scenario.bsss import Bsss
@@ -246,7 +246,7 @@ class Scenario(BaseModel):
             return _native.canonical(json.dumps(plan), makers(self.python_schemes))
         except _native.PlanError as error:
             key = builder.scenario_key(error.key)
-            problem = f"{error.value} is not allowed"
+            problem = f"{shown(error.value)} is not allowed"
             raise ScenarioError(key, problem, value=error.value, allowed=error.allowed) from None
         except _native.SchemeFailed as error:
             raise failed(error, self.python_schemes) from error.__cause__
@@ -704,8 +704,10 @@ def labels(name: str, count: int) -> list[str]:
 
 
 def _scenario_error(error: ValidationError, settings: Mapping[str, Any]) -> ScenarioError:
-    """Pydantic's first error as one sentence."""
-    first = error.errors(include_url=False)[0]
+    """Pydantic's first error as one sentence. If `flows` is missing, an unknown key may be what was meant: that error goes first."""
+    first, *others = error.errors(include_url=False)
+    if first["loc"] == ("flows",) and first["type"] == "missing":
+        first = next((other for other in others if other["type"] == "extra_forbidden"), first)
     path = ""
     for part in first["loc"]:
         path = f"{path}[{part}]" if isinstance(part, int) else join(path, str(part))

@@ -9,16 +9,22 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Finding:
-    """A likely mistake in a scenario."""
+    """A likely mistake in a scenario.
+
+    `bsss` has the BSSs that it is about, of several: the text and the arithmetic are those of the first of them. It is empty if there is one
+    BSS, or the finding is about the whole scenario.
+    """
 
     key: str
     finding: str
     arithmetic: str
     values: Mapping[str, float]
+    bsss: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The finding for JSON."""
-        return {**asdict(self), "values": dict(self.values)}
+        found = {**asdict(self), "values": dict(self.values), "bsss": list(self.bsss)}
+        return found if self.bsss else {key: value for key, value in found.items() if key != "bsss"}
 
 
 @dataclass(frozen=True)

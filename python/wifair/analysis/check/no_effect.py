@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wifair.analysis.check.finding import Finding
+from wifair.analysis.check.finding import Finding, listed
 from wifair.analysis.check.plan import Plan
 from wifair.scenario.components import components, plan_node, properties, words
 
@@ -55,5 +55,5 @@ def priorities_that_nobody_looks_at(plan: Plan) -> Iterator[Finding]:
         classify = properties(plan_node("bss", "mac", "edca"))["classify"]
         default = classify["default"]
         allowed = ", ".join(f'"{name}"{" (default)" if name == default else ""}' for name in words(classify))
-        text = f"{', '.join(marked)}: marked with a DSCP that nobody looks at; mac.edca.classify maps it: {allowed}"
+        text = f"{listed(marked)}: marked with a DSCP that nobody looks at; mac.edca.classify maps it: {allowed}"
         yield Finding("mac.edca", text, f"flows marked: {len(marked)}; categories: 1", {"marked_flows": len(marked)})

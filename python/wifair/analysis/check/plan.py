@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from wifair.analysis.check.access import Access
-from wifair.planned import of_first
+from wifair.planned import bsss_of, part, stations_of
 from wifair.scenario.components import transport
 from wifair.scenario.described import scheme_name
 from wifair.scenario.scenario import labels
@@ -19,10 +19,12 @@ DRIVER_QUEUE_PACKETS = 123
 
 
 class Plan:
-    """A scenario's plan with the quantities that the rules use: those of the first BSS, if there are several."""
+    """A scenario's plan with the quantities that the rules use: those of some of its BSSs, by default of the first."""
 
-    def __init__(self, scenario: Scenario) -> None:
-        self.plan = scenario.plan()
+    def __init__(self, scenario: Scenario, *bsss: str) -> None:
+        whole = scenario.plan()
+        self.bsss = bsss or (next(iter(bsss_of(whole))),)
+        self.plan = part(whole, self.bsss)
         self.scenario = scenario
         self._access: dict[tuple[int, int], dict[tuple[str, str], Any]] = {}
         self.run = self.plan["run"]
@@ -30,10 +32,19 @@ class Plan:
         self.scheme = scheme_name(self.tx_queue["scheme"])
         self.limit: int = self.tx_queue["limit_packets"]
         self.edca: dict[str, Any] | None = self.plan["bss"]["mac"]["edca"]
-        self.flows = of_first(self.plan)
+        self.flows: list[dict[str, Any]] = self.plan["flows"]
         self.tcp = [flow for flow in self.flows if transport(flow["application"]["name"]) == "tcp"]
-        self._given_stations = {own["label"]: own for own in scenario.given_plan()["bss"]["stations"]}
+        self._given_stations = {own["label"]: own for own in stations_of(scenario.given_plan())}
         self.end_s: float = self.run["warmup_s"] + self.run["duration_s"]
+
+    @classmethod
+    def by_bss(cls, scenario: Scenario) -> dict[str, Self]:
+        """One plan per BSS, by name. All know how packets contend as soon as one has asked."""
+        plans = {name: cls(scenario, name) for name in bsss_of(scenario.plan())}
+        first, *others = plans.values()
+        for other in others:
+            other._access = first._access
+        return plans
 
     def of(self, application: str) -> list[dict[str, Any]]:
         """The flows that carry an application."""
