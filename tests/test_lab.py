@@ -918,7 +918,7 @@ def test_the_page_shows_several_bsss(page: Page) -> None:
     assert "right: own frames" in (page.locator("#air-said").text_content() or "")
     # Two of the four flows send datagrams and starve: an index of the other two would say that all is fair.
     assert page.locator("#jain").text_content() == "–"
-    assert "none beside datagrams" in (page.locator("#jain-of").text_content() or "")
+    assert "none next to datagrams" in (page.locator("#jain-of").text_content() or "")
     page.get_by_label("RTS above").fill("500")
     page.get_by_label("RTS above").press("Tab")
     page.get_by_role("button", name="Restart with these").click()

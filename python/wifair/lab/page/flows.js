@@ -118,7 +118,7 @@ export class FlowsView {
     const open = store.open();
     const overTcp = open.filter((i) => store.scene.flows[i].over_tcp).length;
     this.jainOf.textContent = overTcp === open.length ? ""
-      : store.hasLoads() ? " of flows over TCP (none beside datagrams sent at a rate)" : ` of ${overTcp} of ${open.length} flows, those over TCP`;
+      : store.hasLoads() ? " of flows over TCP (none next to datagrams sent at a rate)" : ` of ${overTcp} of ${open.length} flows, those over TCP`;
     const goodput = store.rates?.goodput ?? [];
     const most = Math.max(0.01, ...open.map((i) => goodput[i] ?? 0));
     const wanted = new Set(open);

@@ -111,7 +111,7 @@ export class Store {
     return this.open().some((i) => loads.includes(this.scene.flows[i].group));
   }
 
-  /** Jain's index of the goodput of the open flows over TCP; null without goodput, and beside loads of datagrams. */
+  /** Jain's index of the goodput of the open flows over TCP; null without goodput, and next to loads of datagrams. */
   jain() {
     if (!this.rates || this.hasLoads()) return null;
     const flags = this.state.flows.open;
