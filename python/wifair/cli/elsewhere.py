@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
 from typer import BadParameter
 from typer.core import TyperCommand, TyperGroup
 
 from wifair.errors import InputError
 
 if TYPE_CHECKING:
+    from pydantic import ValidationError
     from typer import Context
 
 # Options of other commands that `wifair sweep` takes from the study file, by their keys there.
@@ -105,7 +105,7 @@ def _told(error: Any) -> str:
     kind, message = type(error).__name__, str(error.format_message()).rstrip(".")
     if kind == "MissingParameter":
         return f"{error.param.metavar or error.param.opts[-1]} is missing. `{path} --help` says what it is."
-    if kind == "BadParameter" and isinstance(error.__cause__, ValidationError):
+    if kind == "BadParameter" and type(error.__cause__).__name__ == "ValidationError":
         return _of_value(error.param, error.__cause__)
     if kind == "BadOptionUsage":
         return f"{error.option_name}: {'needs a value' if 'requires' in message else 'takes no value'}."
