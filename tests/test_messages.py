@@ -39,6 +39,7 @@ SCHEMES = "examples/adaptive_pushout.py"
             ["run", "home", "--set", f"ap.limit_packets={10**300}"],
             "ap.limit_packets: 1e+300 is not allowed; allowed here",
         ),
+        (["run", "home", "--set", f"ap.limit_packets={'9' * 5000}"], "ap.limit_packets: '9999"),
         (["run", "home", "--set", "run.duration_s=123456789.5"], "run.duration_s: 123456789.5 is not allowed"),
         (["run", "home", "--set", "ap.limt=3"], "ap.limt: unknown key (value 3); did you mean limit_packets?"),
         (["tune", "home", "--goal", "total", "--over", "ap.limt=3..5"], "did you mean limit_packets?"),
@@ -111,6 +112,15 @@ def test_a_scenario_is_written_into_a_folder_that_exists(here: Cli, tmp_path: Pa
     assert done.returncode == 2
     assert done.stderr == f"wifair: --out {out}: cannot be written: there is no folder {out.parent}.\n"
     assert not out.parent.exists()
+
+
+def test_a_misspelt_key_that_is_needed_is_named() -> None:
+    with pytest.raises(
+        wifair.InputError, match=r"^flows\[0\]\.direction: this key is needed; 'directon' is none; allowed here: "
+    ):
+        wifair.Scenario(flows=[{"directon": "up"}])
+    with pytest.raises(wifair.InputError, match=r"^flows\[0\]\.direction: this key is needed; allowed here: "):
+        wifair.Scenario(flows=[{"count": 2}])
 
 
 @pytest.mark.parametrize("seeds", ["ten", 1.5, True, [1, "2"], [-1]])

@@ -68,7 +68,7 @@ def parse_assignments(texts: Sequence[str]) -> list[tuple[str, Any]]:
             raise InputError(f"--set {text}: expected key.path=value, as in --set run.duration_s=60.")
         try:
             parsed = tomllib.loads(f"value = {value.strip()}")["value"]
-        except tomllib.TOMLDecodeError:
+        except ValueError:  # also of a number with thousands of digits
             parsed = value.strip()
         pairs.append((path.strip(), parsed))
     return pairs

@@ -723,7 +723,9 @@ def _scenario_error(error: ValidationError, settings: Mapping[str, Any]) -> Scen
                 "flows", "a scenario needs flows", allowed='at least one group, as [[flows]] with direction = "up"'
             )
         allowed = '"up" or "down"' if path.endswith("direction") else ""
-        return ScenarioError(path, "this key is needed", allowed=allowed)
+        meant = nearest(str(first["loc"][-1]), value) if isinstance(value, Mapping) else ""
+        instead = f"; {meant!r} is none" if meant and meant not in FlowGroup.model_fields else ""
+        return ScenarioError(path, f"this key is needed{instead}", allowed=allowed)
     if kind == "too_short":
         return ScenarioError(path, "a scenario needs flows", value=value, allowed="one group or more")
     if kind == "literal_error":
