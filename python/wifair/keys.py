@@ -1,11 +1,11 @@
-"""Keys of scenarios: paths, units, the nearest spelling, and features that are not modelled."""
+"""Keys of scenarios: paths, units, the nearest spelling, and features that are not modelled; names and numbers as messages have them."""
 
 from __future__ import annotations
 
 import difflib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from pathlib import Path
@@ -135,6 +135,12 @@ def unknown_key(path: str, key: str, value: object, known: Iterable[str], where:
     if lack := missing(key):
         problem, hint = f"not modelled ({lack})", ""
     return ScenarioError(join(path, key), problem, value=value, allowed=", ".join(known), hint=hint)
+
+
+def some_of(names: Sequence[str], most: int, last: str = " and ") -> str:
+    """The first names in a sentence, and how many more there are."""
+    more = f"{last}{len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def join(path: str, key: str) -> str:

@@ -11,6 +11,7 @@ from wifair.advising.yardsticks import Yardstick
 from wifair.everything.criteria import Criterion, number
 from wifair.everything.side_effects import sentences
 from wifair.everything.verdict import Standing
+from wifair.keys import some_of
 from wifair.population.properties import Property
 from wifair.stats import Values, t_interval
 from wifair.tuning.words import WORDS
@@ -70,8 +71,7 @@ def others_in_short(advice: Advice, change: Change) -> str:
         ("gain", (Standing.BETTER,)),
     ):
         names = [name for name, standing in standings.items() if standing in wanted]
-        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        told += [f"{verb}: {', '.join(names[:NAMED])}{more}"] if names else []
+        told += [f"{verb}: {some_of(names, NAMED)}"] if names else []
     left_open = list(standings.values()).count(Standing.OPEN)
     told += [f"{left_open} of {len(standings)} open"] if left_open else []
     return "; ".join(told) or ("no difference that matters" if standings else "")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wifair.cli.options import Formats, Json, ScenarioFile, Set, formats
+from wifair.keys import some_of
 
 if TYPE_CHECKING:
     from wifair.floor_plan import FloorPlan
@@ -95,8 +96,7 @@ def table(plan: FloorPlan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     for ap in plan.access_points:
         stations = sum(1 for node in plan.nodes if node.bss == ap.bss and not node.is_ap)
         heard = plan.heard(ap.name)
-        named = ", ".join(f"{name} {dbm:.0f}" for name, dbm in heard[:NAMED])
-        more = f", {len(heard) - NAMED} more" if len(heard) > NAMED else ""
+        named = some_of([f"{name} {dbm:.0f}" for name, dbm in heard], NAMED, ", ")
         place = f"{ap.place_m[0]:g}, {ap.place_m[1]:g}" if ap.place_m else ""
         rows.append(
             (
@@ -109,7 +109,7 @@ def table(plan: FloorPlan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
                 str(stations),
                 str(plan.hidden_of[ap.bss]),
                 str(len(heard)),
-                named + more,
+                named,
             )
         )
     channel, width = ["channel"] if has_channels else [], ["MHz"] if has_widths else []
@@ -137,9 +137,8 @@ def hidden(plan: FloorPlan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         others = [other for pair in plan.hidden if node.name in pair for other in pair if other != node.name]
         others.sort(key=lambda name: bss[name] != node.bss)
         if others:
-            more = f", {len(others) - NAMED} more" if len(others) > NAMED else ""
             of_own = sum(1 for name in others if bss[name] == node.bss)
-            rows.append((node.name, node.bss, f"{of_own}", f"{len(others) - of_own}", ", ".join(others[:NAMED]) + more))
+            rows.append((node.name, node.bss, f"{of_own}", f"{len(others) - of_own}", some_of(others, NAMED, ", ")))
     return ("station", "BSS", "own BSS", "others", "hidden from it"), rows
 
 

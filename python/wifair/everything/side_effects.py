@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from wifair.analysis.comparison import Differences, Pair, against_first, paired
 from wifair.everything.criteria import RATING_MATTERS, SHARE_MATTERS, THROUGHPUT_MATTERS
+from wifair.keys import some_of
 from wifair.results.results import BETTER, HEADINGS, UNITS
 from wifair.stats import LEVEL, holm
 
@@ -84,9 +85,8 @@ def _named(rows: Sequence[Mapping[str, Any]]) -> str:
     by_bss: dict[str, list[str]] = {}
     for row in rows:
         by_bss.setdefault(row["bss"], []).append(_effect(row))
-    shown = [f"{name} ({', '.join(effects)})" for name, effects in list(by_bss.items())[:NAMED]]
-    more = f", {len(by_bss) - NAMED} more" if len(by_bss) > NAMED else ""
-    return ", ".join(shown) + more
+    shown = [f"{name} ({', '.join(effects)})" for name, effects in by_bss.items()]
+    return some_of(shown, NAMED, ", ")
 
 
 def _shown(row: Mapping[str, Any]) -> int:

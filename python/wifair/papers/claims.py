@@ -54,6 +54,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from wifair.drawn import Drawn
+from wifair.keys import some_of
 from wifair.stats import LEVEL, Interval, holm, p_value, t_interval
 
 if TYPE_CHECKING:
@@ -359,7 +360,5 @@ def _or_highest(value: float) -> float:
     return value if np.isfinite(value) else np.inf
 
 
-def _some(labels: Sequence[str], most: int = 3) -> str:
-    """The first few labels, and the number of the others."""
-    more = f" and {len(labels) - most} more" if len(labels) > most else ""
-    return ", ".join(labels[:most]) + more
+def _some(labels: Sequence[str]) -> str:
+    return some_of(labels, 3)

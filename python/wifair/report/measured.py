@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from wifair.analysis.comparison import Differences, Pair, Ranking, rankings
+from wifair.keys import some_of
 from wifair.report import charts
 from wifair.report.parts import Cell, Chart, Findings, Part, Section, Table, Text, cell
 from wifair.results import delays
@@ -110,8 +111,7 @@ def sentence(found: Ranking, whose: str, results: Results) -> str:
 
 
 def _listed(told: Sequence[str], most: int = 5) -> str:
-    more = f" and {len(told) - most} more" if len(told) > most else ""
-    return ", ".join(f"`{name}`" for name in told[:most]) + more
+    return some_of([f"`{name}`" for name in told], most)
 
 
 def told_metrics(results: Results) -> list[str]:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from wifair.keys import some_of
+
 # BSSs that a warning names.
 NAMED = 3
 
@@ -80,5 +82,4 @@ def _lasting(by_text: Mapping[str, _Warning], runs: int) -> dict[str, _Warning]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}: " if names else ""
+    return f"{some_of(names, NAMED)}: " if names else ""

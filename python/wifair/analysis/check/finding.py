@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from wifair.keys import some_of
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -42,5 +44,4 @@ class Shared:
 
 def listed(labels: Sequence[str], most: int = 6) -> str:
     """The first labels, and how many more there are."""
-    more = f" and {len(labels) - most} more" if len(labels) > most else ""
-    return ", ".join(labels[:most]) + more
+    return some_of(labels, most)
