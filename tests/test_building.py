@@ -55,6 +55,17 @@ def test_stations_are_in_the_room_of_their_access_point() -> None:
             assert station.get("floor", 0) == bss["ap"].get("floor", 0)
 
 
+def test_a_link_through_walls_has_an_mcs_that_its_ends_decode() -> None:
+    """The engine refuses another, and a station out of reach; walls of 5 dB go through the café."""
+    for seed in range(1, 31):
+        assert scenario({"model": "cafe-below-flats", "seed": seed}).plan()
+    walls = [{"from_m": [0.0, 5.0], "to_m": [30.0, 5.0], "loss_db": 20.0}]
+    slow, fast = (drawn({"model": "flats-in-a-row"}, field={"walls": each}) for each in (walls, []))
+    assert scenario({"model": "flats-in-a-row"}, field={"walls": walls}).plan()
+    mcs = [[station["mcs"] for station in tree["stations"]] for tree in (slow, fast)]
+    assert sum(mcs[0]) < sum(mcs[1])
+
+
 def test_a_drawing_is_that_of_its_seed_and_a_room_does_not_depend_on_others() -> None:
     assert drawn(SMALL) == drawn(SMALL)
     assert drawn({**SMALL, "seed": 2})["bss"] != drawn(SMALL)["bss"]

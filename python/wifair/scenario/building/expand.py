@@ -32,6 +32,8 @@ CLEAR_M = 0.5
 # SINR in dB from which an MCS is decoded (docs/medium.md, section 16), and what links have above it.
 THRESHOLDS_DB = (4, 7, 9, 12, 16, 20, 21, 22, 27, 29, 32, 34, 37, 40)
 MARGIN_DB = 6.0
+# How often the place of a station is drawn until its access point reaches it.
+MOST_DRAWS = 1000
 HIGHEST_MCS = {"802.11ac": 9, "802.11ax": 11, "802.11be": 13}
 # Noise of `channel.noise_dbm` is that of 22 MHz.
 NOISE_WIDTH_MHZ = 22.0
@@ -151,8 +153,9 @@ def _bss(
     traffic = room.traffic or keys["traffic"]
     for kind, uses in of_stations(traffic, _stations(room, keys)):
         label = kind if is_own else f"{name}-{kind}"
-        at = _place(room, draw)
-        station = {"name": label, "bss": name, "position_m": at, **floor, **_mcs(math.dist(at, place), tree)}
+        at = _place_in_reach(room, place, tree, draw)
+        link = _mcs(_gain_db(at, place, tree), tree)
+        station = {"name": label, "bss": name, "position_m": at, **floor, **link}
         stations.append(station)
         for use in uses:
             flow_name = f"{label}-{use.name}"
@@ -169,25 +172,59 @@ def _bss(
     return bss, stations, flows
 
 
-def _mcs(distance_m: float, tree: Table) -> Table:
+def _place_in_reach(room: Room, ap_at: Sequence[float], tree: Table, draw: random.Random) -> list[float]:
+    """A random place in a room from which a station and the access point decode each other's slowest frames."""
+    detected_dbm = tree["field"].get("preamble_detection_dbm", -82.0)
+    needed_dbm = max(detected_dbm, _noise_dbm(tree) + THRESHOLDS_DB[0])
+    for _ in range(MOST_DRAWS):
+        at = _place(room, draw)
+        if min(_powers_dbm(tree).values()) + _gain_db(at, ap_at, tree) >= needed_dbm:
+            break
+    return at  # if there is no such place, the engine refuses this one
+
+
+def _mcs(gain_db: float, tree: Table) -> Table:
     """The highest MCSs to and from the access point of which the SNR exceeds the threshold by the margin."""
-    channel, field, phy = tree["channel"], tree["field"], tree["phy"]
-    breakpoint_m = field.get("breakpoint_m", 1.0)
-    far_m = max(distance_m, 1.0)
-    loss_db = channel["reference_loss_db"] + 20 * math.log10(min(far_m, breakpoint_m))
-    loss_db += 10 * channel["path_loss_exponent"] * max(math.log10(far_m / breakpoint_m), 0.0)
-    width_mhz = phy.get("width_mhz", WIDTH_MHZ)
-    noise_dbm = channel.get("noise_dbm", -93.6) + 10 * math.log10(width_mhz / NOISE_WIDTH_MHZ)
-    powers_dbm = {
-        "mcs": tree["station"].get("tx_power_dbm", channel["tx_power_dbm"]),
-        "mcs_down": tree["ap"].get("tx_power_dbm", channel["tx_power_dbm"]),
-    }
-    most = HIGHEST_MCS[phy["name"]]
+    most = HIGHEST_MCS[tree["phy"]["name"]]
     found = {}
-    for key, power_dbm in powers_dbm.items():
-        snr_db = power_dbm - loss_db - noise_dbm - MARGIN_DB
+    for key, power_dbm in _powers_dbm(tree).items():
+        snr_db = power_dbm + gain_db - _noise_dbm(tree) - MARGIN_DB
         found[key] = max((mcs for mcs in range(most + 1) if THRESHOLDS_DB[mcs] <= snr_db), default=0)
     return found
+
+
+def _powers_dbm(tree: Table) -> dict[str, float]:
+    """The powers of a station and of its access point, by the key of the MCS with which each sends."""
+    usual = tree["channel"]["tx_power_dbm"]
+    return {"mcs": tree["station"].get("tx_power_dbm", usual), "mcs_down": tree["ap"].get("tx_power_dbm", usual)}
+
+
+def _noise_dbm(tree: Table) -> float:
+    width_mhz = tree["phy"].get("width_mhz", WIDTH_MHZ)
+    return float(tree["channel"].get("noise_dbm", -93.6) + 10 * math.log10(width_mhz / NOISE_WIDTH_MHZ))
+
+
+def _gain_db(a: Sequence[float], b: Sequence[float], tree: Table) -> float:
+    """The gain between two places on one floor (docs/medium.md, section 16)."""
+    channel, field = tree["channel"], tree["field"]
+    breakpoint_m = field.get("breakpoint_m", 1.0)
+    far_m = max(math.dist(a, b), 1.0)
+    loss_db = channel["reference_loss_db"] + 20 * math.log10(min(far_m, breakpoint_m))
+    loss_db += 10 * channel["path_loss_exponent"] * max(math.log10(far_m / breakpoint_m), 0.0)
+    return -float(loss_db + sum(wall["loss_db"] for wall in field["walls"] if _is_between(wall, a, b)))
+
+
+def _is_between(wall: Table, a: Sequence[float], b: Sequence[float]) -> bool:
+    """Whether the straight line between two places crosses a wall."""
+    ends = wall["from_m"], wall["to_m"]
+    across = _side(a, *ends) * _side(b, *ends)
+    along = _side(ends[0], a, b) * _side(ends[1], a, b)
+    return across < 0 and along <= 0
+
+
+def _side(point: Sequence[float], start: Sequence[float], end: Sequence[float]) -> float:
+    """On which side of the line from `start` to `end` a point is, by the sign."""
+    return (end[0] - start[0]) * (point[1] - start[1]) - (end[1] - start[1]) * (point[0] - start[0])
 
 
 def loads_mbps(given: Mapping[str, Any]) -> dict[str, dict[str, float]]:
