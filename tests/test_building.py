@@ -34,6 +34,7 @@ def drawn(building: Table, **keys: Any) -> Table:
         ("flats-in-a-row", 3, 12, 2),
         ("cafe-below-flats", 7, 36, 2),
         ("enterprise", 32, 256, 4),
+        ("hotel", 30, 120, 20),
     ],
 )
 def test_each_model_draws_what_it_says(model: str, bsss: int, stations: int, walls: int) -> None:
@@ -53,6 +54,24 @@ def test_stations_are_in_the_room_of_their_access_point() -> None:
         for station in own:
             assert [math.floor(value / 10) for value in station["position_m"]] == room
             assert station.get("floor", 0) == bss["ap"].get("floor", 0)
+
+
+def test_each_room_of_a_hotel_has_its_guests_and_an_access_point_is_in_the_middle_of_its_rooms() -> None:
+    tree = drawn({"model": "hotel", "floors": 1, "rooms": [7, 3], "rooms_per_ap": 3, "guests": 2, "corridor_m": 1.5})
+
+    def room(node: Table) -> tuple[int, int]:
+        x, y = node["position_m"]
+        return math.floor(x / 4), [y < 7, y < 8.5, y < 15.5, y < 22.5].index(True)
+
+    aps = sorted(room(bss["ap"]) for bss in tree["bss"])
+    assert aps == sorted((x, row) for x in (1, 4, 6) for row in (0, 2, 3))  # row 1 is the corridor
+    taken = [room(station) for station in tree["stations"]]
+    assert all(taken.count((x, row)) == 2 for x in range(7) for row in (0, 2, 3))
+    by_name = {bss["name"]: room(bss["ap"]) for bss in tree["bss"]}
+    assert all(by_name[station["bss"]][1] == room(station)[1] for station in tree["stations"])
+    assert all(abs(by_name[station["bss"]][0] - room(station)[0]) <= 1 for station in tree["stations"])
+    ends = [(wall["from_m"][1], wall["to_m"][1]) for wall in tree["field"]["walls"]]
+    assert sorted(ends) == sorted([(0, 7), (8.5, 15.5), (15.5, 22.5)] * 6 + [(7, 7), (8.5, 8.5), (15.5, 15.5)])
 
 
 def test_a_link_through_walls_has_an_mcs_that_its_ends_decode() -> None:
@@ -121,6 +140,9 @@ def test_settings_of_the_scenario_hold_over_those_of_the_building() -> None:
         ({**SMALL, "floors": 0}, {}, "building.floors", "1 to 200"),
         ({**SMALL, "rooms": [3]}, {}, "building.rooms", "[10, 2]"),
         ({**SMALL, "guests": 2}, {}, "building.guests", ""),
+        ({**SMALL, "rooms_per_ap": 2}, {}, "building.rooms_per_ap", ""),
+        ({"model": "hotel", "rooms_per_ap": 0}, {}, "building.rooms_per_ap", "1 to 100"),
+        ({"model": "hotel", "guests": 20}, {}, "building.guests", "1000 stations in all"),
         ({**SMALL, "stations": 100}, {}, "building.stations", "1000 stations in all"),
         ({**SMALL, "own": 13}, {}, "building.own", "1 to 12"),
         ({**SMALL, "traffic": "evenings"}, {}, "building.traffic", "evening"),
@@ -174,6 +196,10 @@ def test_the_load_is_that_of_the_applications() -> None:
     assert once["up"] == pytest.approx(4.58)
 
 
+def test_a_building_of_one_room_has_no_channel() -> None:
+    assert scenario({**SMALL, "floors": 1, "rooms": [1, 1]}).plan().get("neighbours", []) == []
+
+
 def test_walls_and_floors_weaken_neighbours() -> None:
     """Powers by the formula of IEEE 802.11-14/0980 between access points: one wall, one floor, a diagonal."""
     import json
@@ -197,6 +223,7 @@ def test_walls_and_floors_weaken_neighbours() -> None:
 
 def test_every_model_runs() -> None:
     for model in MODELS:
-        small = {"model": model, "rooms": [2, 1], "floors": 1, "stations": 4}
+        stations = {"guests": 20, "rooms_per_ap": 1} if model == "hotel" else {"stations": 4}
+        small = {"model": model, "rooms": [2, 1], "floors": 1, **stations}
         results = scenario(small).run(seeds=1)
         assert results.bsss["attempts"].sum() > 100, model  # in 1.5 s not every BSS has begun

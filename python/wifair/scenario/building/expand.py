@@ -82,7 +82,8 @@ def _check_keys(tree: Table, keys: Table, layout: Layout) -> None:
     stations = sum(_stations(room, keys) for room in layout.rooms)
     if stations > 1000:
         problem = f"{len(layout.rooms)} BSSs have {stations} stations in all"
-        raise ScenarioError("building.stations", problem, value=keys["stations"], allowed="1000 stations in all")
+        key = "stations" if "stations" in keys else "guests"
+        raise ScenarioError(f"building.{key}", problem, value=keys[key], allowed="1000 stations in all")
     own = keys["own"]
     if own is not None and own > len(layout.rooms):
         allowed = f"1 to {len(layout.rooms)}"
@@ -95,22 +96,18 @@ def _stations(room: Room, keys: Table) -> int:
 
 def _order(rooms: Sequence[Room], keys: Table) -> list[int]:
     """The numbers of the rooms, from 0, the resident's first: by `own`, or the one with a name, or the one in the middle."""
-
-    def middle(room: Room) -> tuple[float, float]:
-        return room.corner_m[0] + room.size_m[0] / 2, room.corner_m[1] + room.size_m[1] / 2
-
     named = [i for i, room in enumerate(rooms) if room.name]
-    centre = [sum(middle(room)[axis] for room in rooms) / len(rooms) for axis in (0, 1)]
+    centre = [sum(room.middle_m[axis] for room in rooms) / len(rooms) for axis in (0, 1)]
     floor = sum(room.floor for room in rooms) / len(rooms)
     by_distance = sorted(
-        range(len(rooms)), key=lambda i: (abs(rooms[i].floor - floor), math.dist(middle(rooms[i]), centre), i)
+        range(len(rooms)), key=lambda i: (abs(rooms[i].floor - floor), math.dist(rooms[i].middle_m, centre), i)
     )
     first = keys["own"] - 1 if keys["own"] is not None else (named or by_distance)[0]
     return [first, *(i for i in range(len(rooms)) if i != first)]
 
 
 def _channels(tree: Table, keys: Table, rooms: Sequence[Room]) -> list[int | None]:
-    """The channel of each room."""
+    """The channel of each room; a BSS without neighbours has none."""
     channels = keys["channels"]
     if channels is None:
         if tree["phy"].get("width_mhz", WIDTH_MHZ) != WIDTH_MHZ or tree["phy"].get("band_ghz", 5) != 5:
@@ -119,7 +116,7 @@ def _channels(tree: Table, keys: Table, rooms: Sequence[Room]) -> list[int | Non
                 "building.channels", "this key is needed: its default has 80 MHz at 5 GHz", allowed=allowed
             )
         channels = [42, 106, 155]
-    if channels == "one":
+    if channels == "one" or len(rooms) == 1:
         return [None] * len(rooms)
     if keys["assign"] == "in-turn":
         return [channels[i % len(channels)] for i in range(len(rooms))]
@@ -137,10 +134,8 @@ def _bss(
 ) -> tuple[Table, list[Table], list[Table]]:
     """A BSS, its stations and its flows."""
     draw = random.Random(f"{keys['seed']} {number} places")
-    noun = "ap" if keys["model"] == "enterprise" else "flat"
-    name = room.name or (MINE if is_own else f"{noun}-{number}")
-    middle = [corner + size / 2 for corner, size in zip(room.corner_m, room.size_m, strict=True)]
-    place = middle if room.is_ap_in_the_middle else _place(room, draw)
+    name = room.name or (MINE if is_own else f"{MODELS[keys['model']].noun}-{number}")
+    place = list(room.middle_m) if room.is_ap_in_the_middle else _place(room.part((room.parts - 1) // 2), draw)
     floor = {"floor": room.floor} if room.floor else {}
     bss: Table = {
         "name": name,
@@ -151,9 +146,9 @@ def _bss(
         bss["wire"] = {}
     stations, flows = [], []
     traffic = room.traffic or keys["traffic"]
-    for kind, uses in of_stations(traffic, _stations(room, keys)):
+    for i, (kind, uses) in enumerate(of_stations(traffic, _stations(room, keys))):
         label = kind if is_own else f"{name}-{kind}"
-        at = _place_in_reach(room, place, tree, draw)
+        at = _place_in_reach(room.part(i % room.parts), place, tree, draw)
         link = _mcs(_gain_db(at, place, tree), tree)
         station = {"name": label, "bss": name, "position_m": at, **floor, **link}
         stations.append(station)

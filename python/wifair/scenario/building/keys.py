@@ -49,6 +49,8 @@ RULES: dict[str, Rule] = {
     "rooms": _pair(_whole(1, 1000), "[10, 2]"),
     "room_m": _pair(_number(2, 1000, " m"), "[10.0, 10.0]"),
     "aps_per_room": _pair(_whole(1, 10), "[2, 2]"),
+    "rooms_per_ap": _whole(1, 100),
+    "corridor_m": _number(0.5, 1000, " m"),
     "wall_loss_db": _number(0, 100, " dB"),
     "stations": _whole(1, 1000),
     "guests": _whole(1, 1000),
