@@ -1,6 +1,6 @@
 """What a building costs: seconds per simulated second on one thread and on two, and memory, by its size and load; and by idle stations.
 
-`python benches/building.py --page docs/neighbours.md` writes the tables of that page. Each point is a separate process, which simulates a
+`python benches/building.py --page docs/neighbours.md` writes the tables of that page and draws its figure. Each point is a separate process, which simulates a
 warm-up and then the measured seconds of the residential building of TGax: 20 flats per floor on three channels of 80 MHz.
 `python benches/building.py --plan FLOORS LOAD` prints the plan of a point, which the example `building` of `wifair-sim` runs.
 """
@@ -12,12 +12,15 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from load_point import peak_bytes
 from wifair import Scenario, _native
 from wifair.markdown import Marks, table
+from wifair.stats import plus_minus
 
 MARKS = Marks("cost of a building", "benches/building.py")
 MARKS_OF_IDLE = Marks("cost of idle stations", "benches/building.py")
@@ -37,10 +40,15 @@ HEADINGS = (
 )
 # Of the runs on two threads; the run on one thread has the first.
 SEEDS = (1, 2, 3)
-# Floors of the building with idle stations, the stations of each flat that have flows, and those that have none.
+# Floors of the building with idle stations, and by line of the figure: how many stations of each flat have flows, and how many none.
 IDLE_FLOORS = 3
-BUSY_STATIONS = 5
-IDLE_STATIONS = (0, 5, 10)
+LINES = {
+    "all have flows": ((1, 0), (2, 0), (5, 0), (10, 0), (15, 0)),
+    "5 per flat have flows": ((5, 0), (5, 5), (5, 10)),
+}
+# Runs of each of these points.
+REPEATED = 3
+FIGURE = "building-cost"
 HEADINGS_OF_IDLE = (
     "stations with flows",
     "idle stations",
@@ -50,18 +58,17 @@ HEADINGS_OF_IDLE = (
 )
 
 
-def plan_of(floors: int, load: float, duration_s: int, idle: int | None = None) -> str:
-    """The plan of a building; with `idle`, that of one in which that many stations of each flat have no flows."""
-    stations = STATIONS if idle is None else BUSY_STATIONS + idle
-    building = {"model": "tgax-residential", "floors": floors, "load": load, "stations": stations}
+def plan_of(floors: int, load: float, duration_s: int, busy: int = STATIONS, idle: int = 0) -> str:
+    """The plan of a building in which so many stations of each flat have flows, and so many further ones none."""
+    building = {"model": "tgax-residential", "floors": floors, "load": load, "stations": busy + idle}
     run = {"warmup_s": WARMUP_S, "duration_s": duration_s, "record_transfers": False}
     plan = Scenario(run=run, building=building).plan_json
-    if idle is None:
+    if not idle:
         return plan
     spec = json.loads(plan)
     bsss = [spec["bss"], *spec["neighbours"]]
-    busy = {station["label"] for bss in bsss for station in bss["stations"][:BUSY_STATIONS]}
-    spec["flows"] = [flow for flow in spec["flows"] if flow["station"] in busy]
+    with_flows = {station["label"] for bss in bsss for station in bss["stations"][:busy]}
+    spec["flows"] = [flow for flow in spec["flows"] if flow["station"] in with_flows]
     return json.dumps(spec)
 
 
@@ -88,12 +95,11 @@ def measured(plan: str, threads: int, seed: int) -> dict[str, Any]:
 
 
 def in_process(
-    *, floors: int, load: float, seconds: int, threads: int, seed: int = SEEDS[0], idle: int | None = None
+    *, floors: int, load: float, seconds: int, threads: int, seed: int = SEEDS[0], busy: int = STATIONS, idle: int = 0
 ) -> dict[str, Any]:
     """As [`measured`], in a process for it alone."""
     command = [sys.executable, __file__, "--seconds", str(seconds), "--point", str(floors), str(load), str(threads)]
-    command += ["--seed", str(seed)]
-    command += [] if idle is None else ["--idle", str(idle)]
+    command += ["--seed", str(seed), "--busy", str(busy), "--idle", str(idle)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -110,15 +116,54 @@ def row(floors: int, load: float, seconds: int) -> tuple[str, ...]:
     return (*sizes, *costs, walls, f"{max(found['bytes'] for found in (one, *on_two)) / 1e6:.0f}")
 
 
-def row_of_idle(idle: int, seconds: int) -> tuple[str, ...]:
-    """A row of the second table."""
-    plan = plan_of(IDLE_FLOORS, 1.0, seconds, idle)
+@dataclass(frozen=True)
+class WithIdle:
+    """What the building with idle stations costs: nodes that a frame reaches, exchanges per simulated second, µs per exchange by run."""
+
+    busy: int
+    idle: int
+    reached: float
+    exchanges: float
+    us: Sequence[float]
+
+    def row(self) -> tuple[str, ...]:
+        """Its row of the second table."""
+        flats = 20 * IDLE_FLOORS
+        sizes = (f"{flats * self.busy:,}", f"{flats * self.idle:,}", f"{self.reached:.0f}")
+        return (*sizes, f"{self.exchanges:,.0f}", plus_minus(self.us, 1))
+
+
+def with_idle(busy: int, idle: int, seconds: int) -> WithIdle:
+    """Measures a point of the second table."""
+    plan = plan_of(IDLE_FLOORS, 1.0, seconds, busy, idle)
     received = json.loads(_native.received_powers(plan, {}))["received_dbm"]
     reached = sum(len(nodes) for nodes in received) / len(received)
-    found = in_process(floors=IDLE_FLOORS, load=1.0, seconds=seconds, threads=1, idle=idle)
-    us = 1e6 * found["cpu_s"] / found["exchanges"]
-    flats = 20 * IDLE_FLOORS
-    return (f"{flats * BUSY_STATIONS}", f"{flats * idle}", f"{reached:.0f}", f"{found['exchanges']:,.0f}", f"{us:.1f}")
+    found = [
+        in_process(floors=IDLE_FLOORS, load=1.0, seconds=seconds, threads=1, busy=busy, idle=idle)
+        for _ in range(REPEATED)
+    ]
+    us = [1e6 * run["cpu_s"] / run["exchanges"] for run in found]
+    return WithIdle(busy, idle, reached, found[0]["exchanges"], us)
+
+
+def drawn(points: Mapping[tuple[int, int], WithIdle], folder: Path) -> None:
+    """Draws what an exchange costs by the nodes that a frame reaches."""
+    from wifair import plots  # noqa: PLC0415 -- not to count as memory of a run
+
+    made, [axes] = plots.figure()
+    every = sorted({point.reached for point in points.values()})
+    for i, (name, of_line) in enumerate(LINES.items()):
+        at = [points[point] for point in of_line]
+        plots.lines(
+            axes,
+            [point.reached for point in at],
+            {name: [point.us for point in at]},
+            x_label="nodes that a frame reaches",
+            y_label="CPU time per exchange, µs",
+            styles={name: plots.STYLES[i]},
+        )
+    axes.set_xticks(every, [f"{x:.0f}" for x in every])
+    plots.save(made, folder, FIGURE)
 
 
 def main() -> None:
@@ -129,29 +174,33 @@ def main() -> None:
     parser.add_argument(
         "--point", nargs=3, metavar=("FLOORS", "LOAD", "THREADS"), help="measure one point in this process"
     )
-    parser.add_argument(
-        "--idle", type=int, help="of the point: stations of each flat without flows, next to five with flows"
-    )
+    parser.add_argument("--busy", type=int, default=STATIONS, help="of the point: stations of each flat with flows")
+    parser.add_argument("--idle", type=int, default=0, help="of the point: stations of each flat without flows")
     parser.add_argument("--seed", type=int, default=SEEDS[0], help="of the point")
     parser.add_argument("--plan", nargs=2, metavar=("FLOORS", "LOAD"), help="print the plan of a point")
     arguments = parser.parse_args()
     if arguments.plan:
         floors, load = arguments.plan
-        print(plan_of(int(floors), float(load), arguments.seconds, arguments.idle))
+        print(plan_of(int(floors), float(load), arguments.seconds, arguments.busy, arguments.idle))
         return
     if arguments.point:
         floors, load, threads = arguments.point
-        plan = plan_of(int(floors), float(load), arguments.seconds, arguments.idle)
+        plan = plan_of(int(floors), float(load), arguments.seconds, arguments.busy, arguments.idle)
         json.dump(measured(plan, int(threads), arguments.seed), sys.stdout)
         return
-    rows, of_idle = [], []
+    rows = []
     for floors, load in POINTS:
         rows.append(row(floors, load, arguments.seconds))
         print(rows[-1], flush=True)
-    for idle in IDLE_STATIONS:
-        of_idle.append(row_of_idle(idle, arguments.seconds))
-        print(of_idle[-1], flush=True)
-    texts = {MARKS: table(HEADINGS, rows), MARKS_OF_IDLE: table(HEADINGS_OF_IDLE, of_idle)}
+    points = dict.fromkeys(point for of_line in LINES.values() for point in of_line)
+    of_idle = {}
+    for busy, idle in points:
+        of_idle[busy, idle] = with_idle(busy, idle, arguments.seconds)
+        print(of_idle[busy, idle].row(), flush=True)
+    rows_of_idle = [point.row() for point in of_idle.values()]
+    texts = {MARKS: table(HEADINGS, rows), MARKS_OF_IDLE: table(HEADINGS_OF_IDLE, rows_of_idle)}
+    if arguments.page:
+        drawn(of_idle, arguments.page.parent / "images")
     for marks, text in texts.items():
         print(text)
         if arguments.page:
