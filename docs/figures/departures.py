@@ -78,6 +78,7 @@ SWITCHES: dict[str, Settings] = {
     "EIFS after energy whose preamble was missed": {"field.eifs_after": "energy"},
     "powers by channel of 20 MHz": {"field.subchannels": True},
     "powers by channel of 20 MHz, dynamic width": {"field.subchannels": True, "mac.width": "dynamic"},
+    "powers by channel of 20 MHz, punctured PPDUs": {"field.subchannels": True, "mac.width": "punctured"},
     "powers by channel of 20 MHz, secondary channels busy from −62 dBm": {
         "field.subchannels": True,
         "field.secondary_detection_dbm": -62.0,
@@ -85,7 +86,7 @@ SWITCHES: dict[str, Settings] = {
     "a firmware with AQL below the scheme": {"ap.hardware": "firmware"},
     "1 % of the MAC ACKs lost": {"station.frame_error_rate": {"ack_up": 0.01, "ack_down": 0.01}},
 }
-# The last cell: neighbours receive each other with −70 dBm.
+# The last two cells: neighbours receive each other with −70 dBm.
 WIDTHS: Settings = {
     "bss[mine].channel": 42,
     "bss[left].channel": 38,
@@ -124,6 +125,7 @@ def cells() -> dict[str, Scenario]:
         "Three stations at 11 and 2 Mbps and at the edge of 11, each up and down, tail drop": Scenario(**mixed),
         "Three flats in a row, which all receive each other, 80 MHz, MCS 7": in_a_row,
         "The same 18 m apart, the outer flats with 40 MHz each in the halves of the channel": in_a_row.override(WIDTHS),
+        "The same with 802.11be": in_a_row.override({"phy.name": "802.11be", **WIDTHS}),
     }
 
 
