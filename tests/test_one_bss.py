@@ -11,6 +11,7 @@ import pytest
 from conftest import Cli
 from wifair import Results, Scenario, Sweep, Tuning, compare, floor_plan, side_effects, toml_text
 from wifair.advising import OWN, Advice, Advising, commands, wording
+from wifair.advising.changes import settable
 from wifair.advising.channels import NUMBERS, Channel, candidates
 from wifair.advising.document import document
 from wifair.cli import field
@@ -397,6 +398,19 @@ def test_changes_are_those_of_one_access_point() -> None:
     linux = advised("flat-2", has="any").unsettable[0].applied(advised("flat-2").scenario).plan()
     assert linux["neighbours"][0]["ap"] != advised().scenario.plan()["neighbours"][0]["ap"]
     assert linux["neighbours"][1]["ap"] == advised().scenario.plan()["neighbours"][1]["ap"]
+
+
+def test_limits_of_what_all_access_points_have_are_changed_at_one(row: Scenario) -> None:
+    both = row.override({"ap.scheme": "mac80211", "ap.hardware": "firmware"})
+    names = {change.name for change in settable(both, "openwrt", "mine")}
+    assert {"AQL of 2.5 to 6 ms", "quantum of 1514 bytes"} <= names
+    changed = both.override({"bss[mine].ap.hardware.aql_low_us": 2500, "bss[mine].ap.hardware.aql_high_us": 6000})
+    plan = changed.plan()
+    own, others = plan["bss"]["ap"]["hardware"], [each["ap"]["hardware"] for each in plan["neighbours"]]
+    assert (own["name"], own["aql_low_us"]) == ("firmware", 2500)
+    assert all(each == both.plan()["bss"]["ap"]["hardware"] for each in others)
+    with pytest.raises(ScenarioError, match="aql_lo"):
+        both.override({"bss[mine].ap.hardware.aql_lo_us": 2500}).plan()
 
 
 def test_of_the_channels_that_nobody_has_one_is_tried() -> None:

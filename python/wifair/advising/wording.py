@@ -36,7 +36,7 @@ UNITS_IN_SHORT = {
 }
 NOT_TRIED_AT_ONE = (
     "Not tried: EDCA parameters, an RTS threshold, and limits of A-MPDUs and A-MSDUs, since in the model these keys hold for all BSSs; other widths of "
-    "the channel; limits of queues in the driver and the firmware (AQL)."
+    "the channel."
 )
 NOT_TRIED = (
     "Not tried: an RTS threshold, and limits of A-MPDUs and A-MSDUs. In the model these keys hold for all nodes, and an access point sets its own "

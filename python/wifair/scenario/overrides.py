@@ -55,6 +55,16 @@ def _layered(below: Mapping[str, Any], above: Mapping[str, Any]) -> Tree:
     return merged
 
 
+def with_names_of(table: Mapping[str, Any], below: Mapping[str, Any]) -> Tree:
+    """The table in which parameters without a name are those of the component that `below` has there."""
+    found = dict(table)
+    for key, value in table.items():
+        under = below.get(key)
+        if isinstance(value, Mapping) and "name" not in value and isinstance(under, Mapping) and "name" in under:
+            found[key] = {"name": under["name"], **value}
+    return found
+
+
 def _differently_named(below: Mapping[str, Any], above: Mapping[str, Any]) -> bool:
     return "name" in below and "name" in above and below["name"] != above["name"]
 

@@ -39,7 +39,7 @@ from wifair.scenario.components import (
 )
 from wifair.scenario.dialects import DIALECTS
 from wifair.scenario.limits import limited, with_default_limits
-from wifair.scenario.overrides import assign, layered
+from wifair.scenario.overrides import assign, layered, with_names_of
 from wifair.scenario.pairs import pairs_of
 from wifair.scenario.places import Places
 from wifair.scenario.profiles import PROFILES
@@ -447,8 +447,8 @@ class _PlanBuilder:
         of_queue = plan_rule("bss", "ap", "tx_queue").keys
         table = self.common_ap
         if self.scenario.bss:
-            own = checked_table(self.scenario.bss[i].ap, ap_rule(), f"bss[{i}].ap")
-            table = layered(table, own)
+            given = with_names_of(self.scenario.bss[i].ap, table)
+            table = layered(table, checked_table(given, ap_rule(), f"bss[{i}].ap"))
         table = limited(layered(self.dialect.get("ap", {}), table), self.scenario.python_schemes)
         return {
             "tx_queue": {key: value for key, value in table.items() if key in of_queue},
