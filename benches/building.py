@@ -40,7 +40,8 @@ HEADINGS = (
 )
 # Of the runs on two threads; the run on one thread has the first.
 SEEDS = (1, 2, 3)
-# Floors of the building with idle stations, and by line of the figure: how many stations of each flat have flows, and how many none.
+# Floors of the building with idle stations, and by line of the figure: how many stations of each flat have flows, and how many
+# none.
 IDLE_FLOORS = 3
 LINES = {
     "all have flows": ((1, 0), (2, 0), (5, 0), (10, 0), (15, 0)),
