@@ -61,6 +61,24 @@ def test_the_grid_is_the_product_of_all_axes() -> None:
     assert plan["wire"]["one_way_delay_ms"] == 20
 
 
+@pytest.mark.parametrize("how", ["zip", "points"])
+def test_a_key_that_others_go_with_is_compared(how: str) -> None:
+    together = {"flows[0].count": [1, 2], "flows[1].count": [4, 3]}
+    points = [{key: values[i] for key, values in together.items()} for i in range(2)]
+    made = Sweep(
+        BASE,
+        product={"ap.scheme": ["droptail", "las"]},
+        compare="flows[0].count",
+        replications=2,
+        metrics=["total_mbps"],
+        set={"run": {"warmup_s": 0, "duration_s": 1}},
+        **({"zip": together} if how == "zip" else {"points": points}),
+    )
+    found = [(row["scenario"], row["against"]) for row in made.differences(made.run())]
+    first, second = "flows[0].count=1, flows[1].count=4", "flows[0].count=2, flows[1].count=3"
+    assert found == [(f"scheme={scheme}, {second}", f"scheme={scheme}, {first}") for scheme in ("droptail", "las")]
+
+
 def test_several_zips_and_components_with_parameters() -> None:
     pushout = {"name": "ack-pushout", "redundant": "newest"}
     made = Sweep(

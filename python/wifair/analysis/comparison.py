@@ -52,12 +52,12 @@ def all_pairs(cells: Sequence[ResultCell]) -> list[Pair]:
     return [(cell.name, other.name) for i, cell in enumerate(cells) for other in cells[:i]]
 
 
-def along(cells: Iterable[ResultCell], path: str) -> list[Pair]:
-    """Every value of a coordinate against its first one, where all other coordinates are the same."""
+def along(cells: Iterable[ResultCell], *paths: str) -> list[Pair]:
+    """Every value of a coordinate, or of several that vary together, against the first one, where all other coordinates are the same."""
     first: dict[tuple[object, ...], str] = {}
     pairs = []
     for cell in cells:
-        others = tuple((key, value) for key, value in cell.keys.items() if key != path)
+        others = tuple((key, value) for key, value in cell.keys.items() if key not in paths)
         reference = first.setdefault(others, cell.name)
         if reference != cell.name:
             pairs.append((cell.name, reference))

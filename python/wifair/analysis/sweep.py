@@ -127,6 +127,8 @@ class Sweep:
                 hint = nearest(path, varied)
                 raise ScenarioError(key, f"{path!r} is not varied", value=path, allowed=allowed, hint=hint)
         self.compare = compare
+        # The keys that vary together with that which is compared.
+        self.compared = next((tuple(_paths(axis)) for axis in axes if compare in _paths(axis)), ())
         self.figure = dict(figure or {})
         self.labels = _labels(labels or {})
         _check_labels(self.labels, [*varied, *known, *_values(self.cells)])
@@ -187,8 +189,11 @@ class Sweep:
         return (results.of_bss(self.bss) if self.bss else results).with_metrics(*self.own)
 
     def differences(self, results: Results) -> list[dict[str, Any]]:
-        """Paired differences of every value of the `compare` key against its first one; empty without that key."""
-        pairs = along(results.cells, self.compare) if self.compare else []
+        """Paired differences of every value of the `compare` key against its first one; empty without that key.
+
+        Keys that vary together with it, in a group of `zip` or in `points`, differ as well.
+        """
+        pairs = along(results.cells, *self.compared) if self.compared else []
         return paired(self.judged(results), pairs, self.metrics, self.precision)
 
     def plot(self, results: Results, x: str | None = None, lines: str | None = None) -> Plot:
@@ -334,6 +339,11 @@ def _zipped(group: Mapping[str, Any], origin: str) -> list[Point]:
     return [dict(zip(lists, values, strict=True)) for values in itertools.zip_longest(*lists.values())]
 
 
+def _paths(axis: Sequence[Point]) -> dict[str, None]:
+    """The keys that an axis of the grid varies, in their order."""
+    return dict.fromkeys(path for point in axis for path in point)
+
+
 def _grid(base: Scenario, axes: Sequence[Sequence[Point]]) -> list[Cell]:
     """A cell for each combination of one point per axis."""
     count = 1
@@ -341,7 +351,7 @@ def _grid(base: Scenario, axes: Sequence[Sequence[Point]]) -> list[Cell]:
         count *= len(axis)
     if count > MOST_CELLS:
         raise ScenarioError("product", f"{count} cells are too many", value=count, allowed=f"1 to {MOST_CELLS}")
-    paths = [path for axis in axes for path in dict.fromkeys(path for point in axis for path in point)]
+    paths = [path for axis in axes for path in _paths(axis)]
     for path in paths:
         if paths.count(path) > 1:
             raise ScenarioError(path, "this key is varied twice", allowed="one place among product, zip and points")

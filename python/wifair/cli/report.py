@@ -175,7 +175,7 @@ def _study(
         results = loaded.run(threads, bar, folder)
     say_of(folder)
     text = file.read_text(encoding="utf-8")
-    return of_study(loaded.title, results, loaded.metrics, arguments, loaded.compare, text)
+    return of_study(loaded.title, results, loaded.metrics, arguments, loaded.compared, text)
 
 
 def _stored(title: str, store: Path, arguments: list[str]) -> Report:

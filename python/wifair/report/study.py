@@ -24,19 +24,19 @@ def of_study(
     results: Results,
     metrics: Sequence[str],
     arguments: Sequence[str],
-    compare: str | None = None,
+    compared: Sequence[str] = (),
     source: str = "",
 ) -> Report:
     """The report of a grid.
 
-    Every value of the key `compare` is compared with its first one; `source` is the study file's text if there is one.
+    Every value of the keys `compared`, which vary together, is compared with the first one; `source` is the study file's text if there is one.
     """
     there = set(measured.names(results))
     cells = [cell for cell in results.cells if cell.name in there]
     axes = measured.coordinates(cells)
     spans = "; ".join(f"`{path}`: {len(values)} values" for path, values in axes.items())
     lead = f"{len(cells)} scenarios, {len(results.seeds)} replications of each{'; ' + spans if spans else ''}."
-    pairs = along(results.cells, compare) if compare else []
+    pairs = along(results.cells, *compared) if compared else []
     ranked = len(cells) <= MOST_RANKED
     tested = decided(results, metrics) if ranked else paired(results, pairs, metrics)
     found = {section.title: section for section in measured.sections(results, tested)}
