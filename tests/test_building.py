@@ -67,6 +67,8 @@ def test_each_room_of_a_hotel_has_its_guests_and_an_access_point_is_in_the_middl
     assert aps == sorted((x, row) for x in (1, 4, 6) for row in (0, 2, 3))  # row 1 is the corridor
     taken = [room(station) for station in tree["stations"]]
     assert all(taken.count((x, row)) == 2 for x in range(7) for row in (0, 2, 3))
+    phones = [room(station) for station in tree["stations"] if "phone" in station["name"]]
+    assert sorted(phones) == sorted(set(taken)), "each room has a phone and a tablet"
     by_name = {bss["name"]: room(bss["ap"]) for bss in tree["bss"]}
     assert all(by_name[station["bss"]][1] == room(station)[1] for station in tree["stations"])
     assert all(abs(by_name[station["bss"]][0] - room(station)[0]) <= 1 for station in tree["stations"])

@@ -146,7 +146,7 @@ def _bss(
         bss["wire"] = {}
     stations, flows = [], []
     traffic = room.traffic or keys["traffic"]
-    for i, (kind, uses) in enumerate(of_stations(traffic, _stations(room, keys))):
+    for i, (kind, uses) in enumerate(of_stations(traffic, _stations(room, keys), room.parts)):
         label = kind if is_own else f"{name}-{kind}"
         at = _place_in_reach(room.part(i % room.parts), place, tree, draw)
         link = _mcs(_gain_db(at, place, tree), tree)
@@ -226,5 +226,7 @@ def loads_mbps(given: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     """The load of a BSS at most by direction, in Mbps, by the name of its traffic, for the keys of a building."""
     keys = checked(given)
     rooms = MODELS[keys["model"]].lay_out(keys).rooms
-    of_room = {room.traffic or keys["traffic"]: _stations(room, keys) for room in rooms}
-    return {traffic: load_mbps(traffic, stations, keys["load"]) for traffic, stations in of_room.items()}
+    return {
+        traffic: load_mbps(traffic, _stations(room, keys), keys["load"], room.parts)
+        for traffic, room in ((room.traffic or keys["traffic"], room) for room in rooms)
+    }

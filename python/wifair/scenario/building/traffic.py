@@ -77,10 +77,13 @@ KINDS: dict[str, list[tuple[str, list[Use]]]] = {
 NAMES = list(KINDS)
 
 
-def of_stations(traffic: str, stations: int) -> list[tuple[str, Sequence[Use]]]:
-    """The kind of each station and its flows; kinds with several stations are numbered."""
+def of_stations(traffic: str, stations: int, rooms: int = 1) -> list[tuple[str, Sequence[Use]]]:
+    """The kind of each station and its flows; kinds with several stations are numbered.
+
+    Stations go round the rooms, each of which has all kinds in their order.
+    """
     kinds = KINDS[traffic]
-    chosen = [kinds[min(i, len(kinds) - 1)] for i in range(stations)]
+    chosen = [kinds[min(i // rooms, len(kinds) - 1)] for i in range(stations)]
     named: list[tuple[str, Sequence[Use]]] = []
     for i, (kind, uses) in enumerate(chosen):
         number = sum(1 for other, _ in chosen[: i + 1] if other == kind)
@@ -89,10 +92,10 @@ def of_stations(traffic: str, stations: int) -> list[tuple[str, Sequence[Use]]]:
     return named
 
 
-def load_mbps(traffic: str, stations: int, load: float) -> dict[str, float]:
+def load_mbps(traffic: str, stations: int, load: float, rooms: int = 1) -> dict[str, float]:
     """The load of a BSS at most, in Mbps, by direction; a call counts half in each."""
     total = {"up": 0.0, "down": 0.0}
-    for _, uses in of_stations(traffic, stations):
+    for _, uses in of_stations(traffic, stations, rooms):
         for use in uses:
             if use.application["name"] == "voip":
                 total = {direction: mbps + use.mbps / 2 for direction, mbps in total.items()}
