@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -33,8 +34,6 @@ def schemes() -> Results:
 
 
 def cells(**axes: list[Any]) -> list[Cell]:
-    import itertools
-
     scenario: Any = None
     names = [path.replace("__", ".") for path in axes]
     points = [dict(zip(names, values, strict=True)) for values in itertools.product(*axes.values())]
@@ -101,6 +100,47 @@ def test_names_of_several_lines_do_not_cover_each_other(schemes: Results) -> Non
         made.draw_without_rendering()
         upper, lower = (text.get_window_extent() for text in made.axes[0].get_yticklabels())
     assert upper.y0 >= lower.y1
+
+
+def names_below(axes: Any) -> list[str]:
+    """The names of the ticks, which must not cover each other."""
+    axes.figure.draw_without_rendering()
+    texts = axes.get_xticklabels()
+    boxes = [text.get_window_extent() for text in texts]
+    assert all(one.x1 <= other.x0 for one, other in itertools.pairwise(boxes))
+    assert min(float(text.get_fontsize()) for text in texts) >= 6.9
+    return [text.get_text() for text in texts]
+
+
+def test_bars_have_the_names_of_their_flows(schemes: Results) -> None:
+    with plots.on_paper():
+        made = on_paper.flows(schemes)(3.5)
+        named = [names_below(axes) for axes in made.axes]
+    assert named == [["up-1", "up-2", "down-1", "down-2"]] * 2
+
+
+@pytest.mark.parametrize(
+    ("sizes", "names"),
+    [
+        ({"film": 1, "the-far-download": 1}, ["film", "the-far-download"]),
+        (
+            {"reading": 10, "a-long-download": 10},
+            [f"{n}-{i}" for n in ("reading", "a-long-download") for i in range(10)],
+        ),
+        ({"reading": 30, "a-long-download": 30}, ["reading", "a-long-download"]),
+        ({"photographs": 2, "reading": 30, "reading-outside": 8}, ["photographs", "reading", "reading-outside"]),
+        ({f"flat-{i}": 1 for i in range(100)}, ["1", *map(str, range(5, 101, 5))]),
+    ],
+    ids=["level", "upright", "groups", "groups upright", "numbers"],
+)
+def test_many_bars_have_the_names_of_groups_or_numbers(sizes: dict[str, int], names: list[str]) -> None:
+    flows = [(f"{group}-{i}" if size > 1 else group, group) for group, size in sizes.items() for i in range(size)]
+    with plots.on_paper():
+        _, [axes] = plots.figure_in(3.5)
+        values = [[1.0, 2.0]] * len(flows)
+        plots.flow_shares(axes, values, len(flows), title="t", x_label="Flow", y_label="y", flows=flows)
+        found = [text.get_text() for text in axes.get_xticklabels()] if "100" in names else names_below(axes)
+    assert found == names
 
 
 def test_every_line_has_intervals_axes_have_units_and_an_index_ends_at_one(grid: Results) -> None:

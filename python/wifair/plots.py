@@ -8,6 +8,7 @@ For a paper, draw within `on_paper()` on a figure of `figure_in(width_in)`: the 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg  # figures go to fil
 from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 
 from wifair.stats import Interval, t_interval
@@ -45,6 +47,8 @@ GREYS = ("#FFFFFF", "#D9D9D9", "#BDBDBD", "#969696", "#737373", "#525252")
 FORMATS = ("pdf", "svg", "png")
 # TrueType fonts in PDFs.
 FONTS: Any = {"pdf.fonttype": 42, "ps.fonttype": 42}
+# The mean width of a letter, by the size of the text.
+LETTER = 0.58
 # Text of 7 points (ticks, legends) and 8.4 points (labels), and thin lines.
 ON_PAPER: Any = {
     "font.size": 8.4,
@@ -193,11 +197,19 @@ def courses(
 
 
 def flow_shares(
-    axes: Axes, values: Sequence[ArrayLike], uplinks: int, *, title: str, x_label: str, y_label: str
+    axes: Axes,
+    values: Sequence[ArrayLike],
+    uplinks: int,
+    *,
+    title: str,
+    x_label: str,
+    y_label: str,
+    flows: Sequence[tuple[str, str]] | None = None,
 ) -> None:
     """One bar per flow: the mean over the replications with its interval, and a dot per replication.
 
-    The dots show flows that are locked out in some runs only, which a mean hides.
+    The dots show flows that are locked out in some runs only, which a mean hides. `flows` has the name of each flow and of its
+    group: the axis has the names if there is room for them, else those of the groups. Without them flows have numbers.
     """
     found = [t_interval(replications) for replications in values]
     # One call for all bars of a kind and one for all dots: matplotlib's cost is per call.
@@ -229,8 +241,39 @@ def flow_shares(
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
     axes.set_xticks([1, *range(5, len(values) + 1, 5)])
+    if flows:
+        _name_bars(axes, flows)
     axes.set_ylim(bottom=0)
     axes.legend(fontsize="x-small")
+
+
+def _name_bars(axes: Axes, flows: Sequence[tuple[str, str]]) -> None:
+    """Names the bars at 1, 2, …: each, or groups of neighbours, side by side or upright; leaves the ticks where nothing fits."""
+    groups = [(group, len(list(members))) for group, members in itertools.groupby(group for _, group in flows)]
+    ends = list(itertools.accumulate((count for _, count in groups), initial=0.5))
+    middles = [(low + high) / 2 for low, high in itertools.pairwise(ends)]
+    size = FontProperties(size="small").get_size_in_points()
+    slot = axes.get_window_extent().width * 72 / axes.get_figure(root=True).dpi / (len(flows) + 1)  # type: ignore[union-attr]
+    for places, names in (
+        (range(1, len(flows) + 1), [name for name, _ in flows]),
+        (middles, [group for group, _ in groups]),
+    ):
+        apart = [slot * (right - left) for left, right in itertools.pairwise(places)]
+        widths = [LETTER * size * (len(one) + len(other)) / 2 for one, other in itertools.pairwise(names)]
+        is_level = all(room >= width + size for room, width in zip(apart, widths, strict=True))
+        if is_level or all(room >= 1.1 * size for room in apart):
+            axes.set_xticks(places, names, rotation=0 if is_level else 90, fontsize="small")
+            if places is middles:
+                axes.tick_params("x", length=0, pad=6)
+                axes.set_xticks(ends, minor=True)
+                axes.tick_params("x", which="minor", length=5)
+            return
+
+
+def upright_in(panels: Sequence[Axes]) -> float:
+    """The height of the longest upright name below the panels, in inches; 0 without any."""
+    names = [text for axes in panels for text in axes.get_xticklabels() if text.get_rotation()]
+    return max((LETTER * len(text.get_text()) * float(text.get_fontsize()) / 72 for text in names), default=0.0)
 
 
 def shared(made: Figure, panels: Sequence[Axes], columns: int, legend_each: bool = False) -> None:

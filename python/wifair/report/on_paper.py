@@ -135,7 +135,7 @@ def differences(rows: Sequence[Mapping[str, Any]], labels: Labels) -> Draw:
 
 
 def flows(results: Results) -> Draw:
-    """Goodput of each flow: a panel per scenario, a bar per flow, a dot per replication."""
+    """Goodput of each flow by its name: a panel per scenario, a bar per flow, a dot per replication."""
 
     def draw(width_in: float) -> Figure:
         names = measured.names(results)[: measured.MOST_PANELS]
@@ -144,13 +144,17 @@ def flows(results: Results) -> Draw:
         for axes, name in zip(panels, names, strict=True):
             part = results.flows.filter(pl.col("scenario") == name)
             order = [part.filter(pl.col("direction") == way) for way in ("up", "down")]
-            values = [
-                flow["goodput_mbps"].to_list()
-                for way in order
-                for flow in way.partition_by("label", maintain_order=True)
-            ]
-            uplinks = order[0]["label"].n_unique()
-            plots.flow_shares(axes, values, uplinks, title=name, x_label="Flow", y_label="Goodput [Mbps]")
+            found = [flow for way in order for flow in way.partition_by("label", maintain_order=True)]
+            plots.flow_shares(
+                axes,
+                [flow["goodput_mbps"].to_list() for flow in found],
+                order[0]["label"].n_unique(),
+                title=name,
+                x_label="Flow",
+                y_label="Goodput [Mbps]",
+                flows=[(flow["label"][0], flow["group"][0]) for flow in found],
+            )
+        made.set_figheight(made.get_figheight() + -(-len(names) // columns) * plots.upright_in(panels))
         top = max(axes.get_ylim()[1] for axes in panels)
         for axes in panels:
             axes.set_ylim(0, top)
