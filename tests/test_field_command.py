@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Cli
+from matplotlib.lines import Line2D
 from wifair import Scenario, floor_plan, load
 from wifair.cli.field import table
 from wifair.errors import InputError
@@ -48,6 +50,30 @@ def test_a_figure_has_a_panel_per_floor_with_metres_and_all_channels() -> None:
     assert texts[:2] == ["access point, channel 42", "access point, channel 106"]
     markers = {handle.get_marker() for handle in legend.legend_handles[:2]}  # type: ignore[union-attr]
     assert len(markers) == 2, "channels differ in grey, too"
+
+
+def links_drawn(*places: tuple[float, float]) -> list[tuple[float, bool]]:
+    """The links between access points in the order in which they are drawn: the width of each, and whether it is an arch."""
+    own = [{"name": f"ap-{i}", "ap": {"position_m": [*place]}} for i, place in enumerate(places)]
+    flows = [
+        {"direction": "down", "station": {"bss": f"ap-{i}", "position_m": [x, y]}} for i, (x, y) in enumerate(places)
+    ]
+    channel = {"tx_power_dbm": 20, "path_loss_exponent": 3.5}
+    made = figure(
+        floor_plan.of_scenario(Scenario(phy={"name": "802.11ax"}, channel=channel, field={}, bss=own, flows=flows))
+    )
+    drawn = []
+    artists: list[Any] = made.axes[0].get_children()
+    for artist in artists:
+        arrow = getattr(artist, "arrow_patch", None)
+        if arrow or (isinstance(artist, Line2D) and artist.get_linestyle() == "-"):
+            drawn.append(((arrow or artist).get_linewidth(), arrow is not None))
+    return drawn
+
+
+def test_weak_links_are_drawn_above_strong_ones_and_not_across_an_access_point() -> None:
+    assert links_drawn((0, 0), (20, 3), (12, 0)) == [(1.6, False), (1.6, False), (0.7, False)]
+    assert links_drawn((0, 0), (24, 0), (12, 0)) == [(1.6, False), (1.6, False), (0.7, True)]
 
 
 @pytest.mark.whole

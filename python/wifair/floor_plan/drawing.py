@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
 NAMED_BSSS, NAMED_STATIONS = 24, 8
 # Hidden pairs are drawn if there are at most so many.
 DRAWN_PAIRS = 12
+# Hidden pairs are arches, and so is a link that passes an access point closer than `PASSING`, a share of the figure's width. How much they
+# are bent is matplotlib's `rad`; a link's arch stays within the edge.
+HIDDEN_ARCH, LINK_ARCH, PASSING = 0.12, 0.08, 0.012
 WALL: dict[str, Any] = {"color": "#BDBDBD", "linewidth": 3.5}
-HIDDEN: dict[str, Any] = {"color": "#D55E00", "linewidth": 1.1, "linestyle": (0, (2, 2))}
+HIDDEN: dict[str, Any] = {"color": "#D55E00", "linewidth": 1.1, "linestyle": (0, (2, 2)), "zorder": 3}
 # Room around the outermost nodes and walls, in metres.
 EDGE_M = 1.0
 WIDTH_IN = 8.0
@@ -41,7 +45,7 @@ def figure(plan: FloorPlan) -> Figure:
     made, panels = plots.figure(len(floors), WIDTH_IN, height_in, columns=1)
     styles = _styles(plan)
     for axes, floor in zip(panels, floors, strict=True):
-        _floor(axes, plan, floor, styles)
+        _floor(axes, plan, floor, styles, PASSING * (right - left))
         axes.set_xlim(left, right)
         axes.set_ylim(low, high)
         axes.set_aspect("equal")
@@ -70,20 +74,25 @@ def _styles(plan: FloorPlan) -> dict[int | None, dict[str, Any]]:
     }
 
 
-def _floor(axes: Axes, plan: FloorPlan, floor: int, styles: dict[int | None, dict[str, Any]]) -> None:
-    """The walls of all floors, and the nodes of one."""
+def _floor(axes: Axes, plan: FloorPlan, floor: int, styles: dict[int | None, dict[str, Any]], passing_m: float) -> None:
+    """The walls of all floors, and the nodes of one. Weak links are drawn above strong ones, whose lines are thicker."""
     for (x1, y1), (x2, y2), _ in plan.walls:
         axes.plot([x1, x2], [y1, y2], solid_capstyle="round", zorder=1, **WALL)
     here = {node.name: node for node in plan.nodes if node.floor == floor and node.place_m}
-    for a, b, dbm in plan.links:
+    for a, b, dbm in sorted(plan.links, key=lambda link: -link[2]):
         if a in here and b in here:
-            look = styles[plan.channels[plan.bss_of[a]]]
             strong = dbm >= plan.preamble_detection_dbm + 20
-            _join(axes, here[a], here[b], color=look["color"], linewidth=1.6 if strong else 0.7, alpha=0.75, zorder=2)
+            look = {"linewidth": 1.6 if strong else 0.7, "alpha": 0.75, "zorder": 2}
+            look["color"] = styles[plan.channels[plan.bss_of[a]]]["color"]
+            others = [node for node in here.values() if node.is_ap and node.name not in (a, b)]
+            if any(_passes(here[a], here[b], other, passing_m) for other in others):
+                _arch(axes, here[a], here[b], LINK_ARCH, **look)
+            else:
+                _join(axes, here[a], here[b], **look)
     if len(plan.hidden) <= DRAWN_PAIRS:
         for a, b in plan.hidden:
             if a in here and b in here:
-                _arch(axes, here[a], here[b])
+                _arch(axes, here[a], here[b], HIDDEN_ARCH, shrink=3, **HIDDEN)
     bsss = {node.bss for node in here.values()}
     stations = [node for node in here.values() if not node.is_ap]
     for node in here.values():
@@ -96,12 +105,26 @@ def _join(axes: Axes, a: Node, b: Node, **look: Any) -> None:
     axes.plot(*zip(a.place_m, b.place_m, strict=True), **look)
 
 
-def _arch(axes: Axes, a: Node, b: Node) -> None:
-    """Joins a hidden pair by an arch, which passes by nodes between the two."""
+def _passes(a: Node, b: Node, other: Node, within_m: float) -> bool:
+    """Whether a straight line between two nodes passes another one."""
     assert a.place_m is not None
     assert b.place_m is not None
-    look = {"arrowstyle": "-", "connectionstyle": "arc3,rad=0.12", "shrinkA": 3, "shrinkB": 3, **HIDDEN}
-    axes.annotate("", a.place_m, b.place_m, arrowprops=look, zorder=3)
+    assert other.place_m is not None
+    along = (b.place_m[0] - a.place_m[0], b.place_m[1] - a.place_m[1])
+    away = (other.place_m[0] - a.place_m[0], other.place_m[1] - a.place_m[1])
+    length = math.hypot(*along)
+    reached = along[0] * away[0] + along[1] * away[1]
+    aside = abs(along[0] * away[1] - along[1] * away[0])
+    return 0 < reached < length**2 and aside < within_m * length
+
+
+def _arch(axes: Axes, a: Node, b: Node, height: float, shrink: float = 0, **look: Any) -> None:
+    """Joins two nodes by an arch, which passes by nodes between the two."""
+    assert a.place_m is not None
+    assert b.place_m is not None
+    left, right = sorted((a.place_m, b.place_m))
+    arch = {"arrowstyle": "-", "connectionstyle": f"arc3,rad={height}", "shrinkA": shrink, "shrinkB": shrink}
+    axes.annotate("", left, right, arrowprops={**arch, **look}, zorder=look["zorder"])
 
 
 def _node(axes: Axes, plan: FloorPlan, node: Node, styles: dict[int | None, dict[str, Any]], is_named: bool) -> None:
