@@ -7,10 +7,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from conftest import Cli
 from matplotlib.container import ErrorbarContainer
-from wifair import InputError, Results, Scenario, ScenarioError, Sweep, compare, differences, plots
+from wifair import InputError, Metric, Results, Scenario, ScenarioError, Sweep, compare, differences, plots
 from wifair.report import on_paper
 from wifair.report.layout import arranged, key_label
 from wifair.study import Cell
@@ -100,6 +101,62 @@ def test_names_of_several_lines_do_not_cover_each_other(schemes: Results) -> Non
         made.draw_without_rendering()
         upper, lower = (text.get_window_extent() for text in made.axes[0].get_yticklabels())
     assert upper.y0 >= lower.y1
+
+
+def down_less_up(run: Results) -> float:
+    """The goodput of downloads less that of uploads, which may be negative."""
+    by_way = run.flows.group_by("direction").agg(pl.col("goodput_mbps").sum())
+    ways = dict(by_way.iter_rows())
+    return float(ways["down"] - ways["up"])
+
+
+BIAS = Metric("bias", down_less_up, unit="Mbps")
+
+
+def reach(results: Results, metric: str) -> float:
+    """The lowest end of the intervals of a metric."""
+    found = [results.interval(cell.name, metric) for cell in results.cells]
+    return min(each.estimate if each.low is None else each.low for each in found)
+
+
+def specs(results: Results, metric: str) -> list[dict[str, Any]]:
+    """The panels of a chart of one metric."""
+    chart: Any = results.plot(metric)
+    found: list[dict[str, Any]] = chart.specs
+    return found
+
+
+def axes_of(spec: dict[str, Any], way: str) -> list[dict[str, Any]]:
+    """The scales of the layers of a chart along one axis."""
+    return [layer["encoding"][way]["scale"] for layer in spec["layer"] if layer["encoding"][way].get("scale")]
+
+
+@pytest.mark.parametrize(("metric", "way"), [("collision_ratio", "x"), ("up_mbps", "y"), ("ap_sojourn_mean_ms", "y")])
+def test_an_axis_of_what_cannot_be_negative_begins_at_zero(
+    request: pytest.FixtureRequest, metric: str, way: str
+) -> None:
+    results: Results = request.getfixturevalue("schemes" if way == "x" else "grid")
+    assert reach(results, metric) < 0, "an interval of two seeds is wide"
+    made = on_paper.metrics(results, [metric], {})(7)
+    assert {axes.get_xlim()[0] if way == "x" else axes.get_ylim()[0] for axes in made.axes} == {0}
+    [spec] = specs(results, metric)
+    assert all(scale["domainMin"] == 0 for scale in axes_of(spec, way))
+    intervals = [layer["mark"] for layer in spec["layer"] if layer["mark"]["type"] == "rule"]
+    assert intervals
+    assert all(mark["clip"] for mark in intervals)
+
+
+def test_an_axis_of_what_can_be_negative_shows_all(grid: Results, schemes: Results) -> None:
+    mine = grid.with_metrics(BIAS), schemes.with_metrics(BIAS)
+    assert all(reach(results, "bias") < 0 for results in mine)
+    over_grid, by_name = (on_paper.metrics(results, ["bias"], {})(7) for results in mine)
+    assert min(axes.get_ylim()[0] for axes in over_grid.axes) < reach(mine[0], "bias")
+    assert by_name.axes[0].get_xlim()[0] < reach(mine[1], "bias")
+    assert not any("domainMin" in scale for scale in axes_of(specs(mine[1], "bias")[0], "x"))
+    assert not any("domainMin" in scale for scale in axes_of(specs(mine[0], "bias")[0], "y"))
+    rows = [row for row in differences(schemes, ["collision_ratio"]) if row["ci_low"] < 0]
+    made = on_paper.differences(rows, {})(7)
+    assert made.axes[0].get_xlim()[0] < min(row["ci_low"] for row in rows)
 
 
 def names_below(axes: Any) -> list[str]:

@@ -146,8 +146,8 @@ def spread(axes: Axes, xs: Sequence[float], most: int = 7) -> None:
     axes.set_xticks([], minor=True)
 
 
-def dots(axes: Axes, names: Sequence[str], found: Sequence[Interval], x_label: str) -> None:
-    """A row per name: the mean with its interval."""
+def dots(axes: Axes, names: Sequence[str], found: Sequence[Interval], x_label: str, least: float | None = None) -> None:
+    """A row per name: the mean with its interval. The axis does not reach below `least`, where no value can be."""
     rows = np.arange(len(names))
     means = np.array([f.estimate for f in found])
     below = [0.0 if f.low is None else f.estimate - f.low for f in found]
@@ -155,6 +155,8 @@ def dots(axes: Axes, names: Sequence[str], found: Sequence[Interval], x_label: s
     axes.errorbar(means, rows, xerr=[below, above], fmt="o", color="#000000", capsize=2.5, markersize=4, linewidth=1.2)
     axes.set_yticks(rows, names)
     axes.set_ylim(len(names) - 0.5, -0.5)
+    if least is not None:
+        axes.set_xlim(left=max(least, axes.get_xlim()[0]))
     axes.set_xlabel(x_label, loc="right")  # may be wider than the axis, below the names
     axes.tick_params(labelsize="small")
     axes.grid(alpha=0.25)

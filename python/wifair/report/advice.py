@@ -88,11 +88,9 @@ def _figure(advice: Advice) -> Chart:
             for seed, value in enumerate(advice.values[name][key], 1)
             if np.isfinite(value)
         ]
-        panels.append(
-            charts.by_name(
-                [(name, found) for name, found in means if found.n], runs, title=each.title, x_title=each.criterion.unit
-            )
-        )
+        least = None if each.goal and each.goal.is_user_defined else 0.0
+        there = [(name, found) for name, found in means if found.n]
+        panels.append(charts.by_name(there, runs, title=each.title, x_title=each.criterion.unit, least=least))
     rows = [[name, *(_mean(advice.values[name][each.criterion.id]) for each in advice.shown)] for name in names]
     table = Table.of(("scenario", *map(wording.heading, advice.shown)), rows)
     return Chart(panels, "Means on fresh seeds with 95 % intervals; a dot per replication.", table)

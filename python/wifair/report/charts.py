@@ -55,8 +55,10 @@ def _looks(field: str, names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _scale(log: bool, domain: tuple[float, float] | None) -> alt.Scale:
+def _scale(log: bool, domain: tuple[float, float] | None, least: float | None = None) -> alt.Scale:
     settings: dict[str, Any] = {"domain": list(domain), "nice": False} if domain else {}
+    if least is not None and not domain and not log:
+        settings |= {"domainMin": least, "nice": True}
     return alt.Scale(type="log" if log else "linear", **settings)
 
 
@@ -67,12 +69,18 @@ def by_name(
     title: str,
     x_title: str,
     domain: tuple[float, float] | None = None,
+    least: float | None = None,
     zero_line: bool = False,
 ) -> Panel:
-    """A row per name: mean, interval, and a dot per replication (`runs`: name, seed, value)."""
+    """A row per name: mean, interval, and a dot per replication (`runs`: name, seed, value).
+
+    Intervals that reach below `least`, where no value can be, are cut there.
+    """
     names = [name for name, _ in means]
     y = alt.Y("name:N", sort=names, title=None, scale=alt.Scale(domain=names))
     scale = alt.Scale(domain=list(domain)) if domain else alt.Scale(zero=False)
+    if least is not None and not domain and any(found.low is not None and found.low < least for _, found in means):
+        scale = alt.Scale(zero=False, domainMin=least, nice=True)
     x_axis: dict[str, Any] = {"title": x_title, "scale": scale}
     dots = alt.Chart(_data({"name": n, "seed": s, "value": v} for n, s, v in runs))
     told = alt.Chart(_data({"name": name, **interval_row(found)} for name, found in means))
@@ -86,7 +94,7 @@ def by_name(
         small = dots.mark_point(filled=True, size=14, opacity=0.35, shape="circle")
         layers.append(small.encode(x=alt.X("value:Q", **x_axis), y=y, tooltip=seen))
     layers += [
-        told.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", **x_axis), x2="high:Q", y=y, tooltip=tooltip),
+        told.mark_rule(strokeWidth=2, clip=True).encode(x=alt.X("low:Q", **x_axis), x2="high:Q", y=y, tooltip=tooltip),
         told.mark_point(filled=True, size=70, opacity=1).encode(x=alt.X("mean:Q", **x_axis), y=y, tooltip=tooltip),
     ]
     return _sized(alt.layer(*layers), title, max(ROW_HEIGHT * len(names), 60))
@@ -169,6 +177,7 @@ def lines(
     series: Sequence[str],
     x_domain: tuple[float, float] | None = None,
     y_domain: tuple[float, float] | None = None,
+    y_least: float | None = None,
     x_log: bool = False,
     y_log: bool = False,
     points: bool = True,
@@ -177,10 +186,10 @@ def lines(
 ) -> Panel:
     """A line per series over x. A row: `series`, `x`, and the columns of `interval_row`.
 
-    Without points the intervals are a band. `rules` are straight lines across the panel: the axis ("x" or "y") and the
+    Without points the intervals are a band. Intervals that reach below `y_least` are cut there. `rules` are straight lines across the panel: the axis ("x" or "y") and the
     value.
     """
-    x_scale, y_scale = _scale(x_log, x_domain), _scale(y_log, y_domain)
+    x_scale, y_scale = _scale(x_log, x_domain), _scale(y_log, y_domain, y_least)
     x_axis = alt.Axis(values=list(x_values), labelOverlap=True) if len(x_values) else alt.Axis()
     x = alt.X("x:Q", title=x_title, scale=x_scale, axis=x_axis)
     y_axis: dict[str, Any] = {"title": y_title, "scale": y_scale}

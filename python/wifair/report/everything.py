@@ -128,6 +128,7 @@ def setting(judged: Judged) -> list[Part]:
             title=criterion.title,
             x_title=criterion.unit,
             domain=(0.0, 1.0) if criterion.kind == "fairness" else None,
+            least=0.0,
         )
         for criterion in verdict.judged
     ]

@@ -43,7 +43,7 @@ def _panel(axes: Axes) -> charts.Panel | None:
     areas = [each for each in axes.collections if isinstance(each, PolyCollection)]
     if any(not _unnamed(area.get_label()) for area in areas):
         return None  # stacks stay pictures
-    told = {"title": axes.get_title(), "x_title": axes.get_xlabel(), "y_title": axes.get_ylabel()}
+    told: dict[str, Any] = {"title": axes.get_title(), "x_title": axes.get_xlabel(), "y_title": axes.get_ylabel()}
     bars = [each for each in axes.containers if isinstance(each, BarContainer)]
     if bars:
         rows = [row for container in bars for row in _bars(container)]

@@ -16,7 +16,7 @@ from wifair.results import delays
 from wifair.results import wire as of_the_wire
 from wifair.results.fairness import UNIT
 from wifair.results.quantiles import interval_of
-from wifair.results.results import HEADINGS, TRANSFER_UNITS
+from wifair.results.results import HEADINGS, TRANSFER_UNITS, least
 from wifair.stats import Interval, t_interval
 
 if TYPE_CHECKING:
@@ -147,7 +147,8 @@ def quantities(results: Results, metrics: Sequence[str] = ()) -> list[Part]:
         if found:
             unit = results.units[metric]
             domain = (0.0, 1.0) if unit == UNIT else None
-            panels.append(charts.by_name(found, runs, title=heading(metric), x_title=unit or metric, domain=domain))
+            told: dict[str, Any] = {"title": heading(metric), "x_title": unit or metric}
+            panels.append(charts.by_name(found, runs, **told, domain=domain, least=least(metric)))
     return [Chart(panels, "Mean with its 95 % interval; a small dot is a replication.")] if panels else []
 
 
@@ -186,7 +187,8 @@ def over_grid(
     xs = [row["x"] for row in rows]
     wide = min(xs) > 0 and max(xs) / min(xs) >= 10
     domain = (0.0, 1.05) if results.units[metric] == UNIT else None
-    panel = charts.lines(rows, **told, y_domain=domain, x_log=wide, x_values=sorted(set(xs)) if wide else ())
+    told |= {"y_domain": domain, "y_least": least(metric)}
+    panel = charts.lines(rows, **told, x_log=wide, x_values=sorted(set(xs)) if wide else ())
     return [Chart([panel], "Means with 95 % intervals; a click on a name in the legend lifts it out.", width=480)]
 
 

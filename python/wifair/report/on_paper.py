@@ -19,6 +19,7 @@ from wifair.errors import InputError
 from wifair.report import measured
 from wifair.report.layout import Labels, Layout, arranged, batched, check_labels, named
 from wifair.results.fairness import UNIT
+from wifair.results.results import least
 from wifair.stats import Interval
 
 if TYPE_CHECKING:
@@ -81,9 +82,12 @@ def _over_grid(results: Results, names: Sequence[str], labels: Labels, layout: L
             plots.lines(axes, layout.xs, series, x_label=layout.x_label, y_label=y_label, apart=0.012)
             plots.spread(axes, layout.xs)
             axes.set_title(panel.title)
-        top = max(axes.get_ylim()[1] for axes in mine)
+        if least(metric) is None and any(axes.dataLim.y0 < 0 for axes in mine):
+            for axes in mine:
+                axes.autoscale(axis="y")
+        low, top = min(axes.get_ylim()[0] for axes in mine), max(axes.get_ylim()[1] for axes in mine)
         for axes in mine:
-            axes.set_ylim(0, 1.05 if results.units[metric] == UNIT else top)
+            axes.set_ylim(low, 1.05 if results.units[metric] == UNIT else top)
     plots.shared(made, panels, columns, legend_each=layout.is_split)
     return made
 
@@ -99,7 +103,8 @@ def _by_name(results: Results, names: Sequence[str], labels: Labels, width_in: f
     made, panels = plots.figure_in(width_in, len(names), columns, height_in=0.65 + 0.17 * lines)
     for i, (axes, metric) in enumerate(zip(panels, names, strict=True)):
         found = [results.interval(cell.name, metric) for cell in rows]
-        plots.dots(axes, titles if i % columns == 0 else [""] * len(titles), found, _labelled(results, metric, labels))
+        rows_here = titles if i % columns == 0 else [""] * len(titles)
+        plots.dots(axes, rows_here, found, _labelled(results, metric, labels), least(metric))
         if results.units[metric] == UNIT:
             axes.set_xlim(0, 1.05)
     return made

@@ -94,6 +94,11 @@ BETTER: dict[str, Better] = {
 }
 
 
+def least(metric: str) -> float | None:
+    """The least value that a metric can have: 0, or None for a user-defined one."""
+    return 0.0 if metric in UNITS else None
+
+
 def versions() -> dict[str, str]:
     """The versions of wifair, its engine, Python and the numerical packages."""
     from importlib.metadata import version

@@ -49,6 +49,11 @@ class Goal:
         return 1 if self.better == "highest" else -1
 
     @property
+    def is_user_defined(self) -> bool:
+        """Whether its metric is the user's, so that nothing is known of its values."""
+        return self.own is not None and not self.word
+
+    @property
     def unit(self) -> str:
         """The unit of the metric."""
         return self.own.unit if self.own else UNITS[self.metric]
