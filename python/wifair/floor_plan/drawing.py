@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 NAMED_BSSS, NAMED_STATIONS = 24, 8
 # Hidden pairs are drawn if there are at most so many.
 DRAWN_PAIRS = 12
-# Hidden pairs are arches, and so is a link that passes an access point closer than `PASSING`, a share of the figure's width. How much they
-# are bent is matplotlib's `rad`; a link's arch stays within the edge.
+# Hidden pairs are arches, and so is a link that passes an access point closer than `PASSING`, a share of the figure's width.
+# How much they are bent is matplotlib's `rad`; a link's arch stays within the edge.
 HIDDEN_ARCH, LINK_ARCH, PASSING = 0.12, 0.08, 0.012
 WALL: dict[str, Any] = {"color": "#BDBDBD", "linewidth": 3.5}
 HIDDEN: dict[str, Any] = {"color": "#D55E00", "linewidth": 1.1, "linestyle": (0, (2, 2)), "zorder": 3}
