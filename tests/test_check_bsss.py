@@ -55,13 +55,24 @@ def test_a_slow_wire_of_any_bss_is_found(tmp_path: Path, capsys: pytest.CaptureF
     assert "likewise" not in told
 
 
+def test_a_wire_is_slower_than_the_part_of_the_air_that_a_bss_has() -> None:
+    """BSSs of one channel that hear each other share it, and queue at their access points where the wire alone is slower than all of it."""
+    air_mbps = found(row().override({"wire.rate_mbps": 10}))["wire.rate_mbps"].values["air_mbps"]
+    half, quarter = (row().override({"wire.rate_mbps": air_mbps / of}) for of in (2, 4))
+    assert "wire.rate_mbps" not in found(half)
+    assert found(quarter)["wire.rate_mbps"].values["sharing"] == 3
+    assert "ap-1-film; 3 BSSs share it" in found(quarter)["wire.rate_mbps"].arithmetic
+    channels = {f"bss[{name}].channel": channel for name, channel in zip(NAMES, (42, 58, 106), strict=True)}
+    assert found(half.override(channels))["wire.rate_mbps"].bsss == NAMES
+
+
 def test_what_several_have_is_shown_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     common = row().override({"wire.rate_mbps": 10})
     assert found(common)["wire.rate_mbps"].bsss == NAMES
     told = shown(common, tmp_path, capsys)
     assert told.count("wire.rate_mbps: the wired link") == 1
     assert "10 Mbps against" in told
-    assert "carries for ap-1-film likewise at ap-3, ap-5" in told
+    assert "carries for ap-1-film; 3 BSSs share it likewise at ap-3, ap-5" in told
     faster = common.override({"bss[ap-1].ap.limit_packets": 10_000, "wire.rate_mbps": 10_000})
     assert found(faster)["bss[ap-1].ap.limit_packets"].bsss == ("ap-1",)
     large = row().override({"ap.limit_packets": 10_000, "bss[ap-1].ap.limit_packets": 10})

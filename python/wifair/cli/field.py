@@ -64,8 +64,10 @@ def show(
     if figure:
         if not plan.has_places:
             raise InputError("--figure: nodes have no positions (position_m), so there is no floor plan to draw.")
+        from wifair.floor_plan.drawing import draw
+
         writable_folder(warmup.figure_paths(figure, endings)[0].parent)
-        drawn = [floor_plan.draw(plan, path) for path in warmup.figure_paths(figure, endings)]
+        drawn = [draw(plan, path) for path in warmup.figure_paths(figure, endings)]
     if json:
         print_json(to_dict(plan))
     else:

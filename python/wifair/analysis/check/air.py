@@ -11,7 +11,10 @@ from wifair.analysis.check.plan import Plan
 
 
 def wire_slower_than_the_air(plan: Plan) -> Iterator[Finding]:
-    """The wired link is the bottleneck: the queue is before it, not at the AP or the stations, so the scheme has no effect."""
+    """The wired link is the bottleneck: the queue is before it, not at the AP or the stations, so the scheme has no effect.
+
+    BSSs that hear each other share the air. The wire is slower only if it is slower than an equal part of it.
+    """
     limit = plan.plan["wire"]["limit_packets"]
     limited = "without a limit" if limit is None else f"up to {limit}"
     for way, queued in (("down", "and never at the AP"), ("up", "and not at the stations")):
@@ -19,12 +22,14 @@ def wire_slower_than_the_air(plan: Plan) -> Iterator[Finding]:
         shared = [flow for flow in plan.tcp if flow["direction"] == way and flow["wire_rate_mbps"] is None]
         rates = {flow["label"]: plan.rate_mbps(flow) for flow in shared}
         slowest = min(rates, key=lambda label: rates[label], default="")
-        if rates and wire < rates[slowest]:
+        sharing = 1 + plan.heard() if rates and wire < rates[slowest] else 1
+        if rates and wire < rates[slowest] / sharing:
+            part = f"; {sharing} BSSs share it" if sharing > 1 else ""
             yield Finding(
                 "wire.rate_mbps" if way == "down" or plan.plan["wire"]["rate_up_mbps"] is None else "wire.rate_up_mbps",
                 f"the wired link is slower than the air: {way}link packets queue before it, {limited}, {queued}",
-                f"{wire:g} Mbps against {rates[slowest]:.3g} Mbps that the air alone carries for {slowest}",
-                {"wire_mbps": wire, "air_mbps": rates[slowest]},
+                f"{wire:g} Mbps against {rates[slowest]:.3g} Mbps that the air alone carries for {slowest}{part}",
+                {"wire_mbps": wire, "air_mbps": rates[slowest], "sharing": sharing},
             )
 
 

@@ -12,6 +12,7 @@ from wifair.scenario.described import scheme_name
 from wifair.scenario.scenario import labels
 
 if TYPE_CHECKING:
+    from wifair.floor_plan import FloorPlan
     from wifair.scenario.scenario import Scenario
 
 # What a driver's queues hold unless the scenario says otherwise, as in ath9k.
@@ -27,6 +28,7 @@ class Plan:
         self.plan = part(whole, self.bsss)
         self.scenario = scenario
         self._access: dict[tuple[int, int], dict[tuple[str, str], Any]] = {}
+        self._floor_plan: list[FloorPlan] = []
         self.run = self.plan["run"]
         self.tx_queue = self.plan["bss"]["ap"]["tx_queue"]
         self.scheme = scheme_name(self.tx_queue["scheme"])
@@ -39,11 +41,11 @@ class Plan:
 
     @classmethod
     def by_bss(cls, scenario: Scenario) -> dict[str, Self]:
-        """One plan per BSS, by name. All know how packets contend as soon as one has asked."""
+        """One plan per BSS, by name. All know how packets contend, and who hears whom, as soon as one has asked."""
         plans = {name: cls(scenario, name) for name in bsss_of(scenario.plan())}
         first, *others = plans.values()
         for other in others:
-            other._access = first._access
+            other._access, other._floor_plan = first._access, first._floor_plan
         return plans
 
     def of(self, application: str) -> list[dict[str, Any]]:
@@ -118,6 +120,16 @@ class Plan:
     def size_of(self, group: str) -> int:
         """The number of flows of a group."""
         return sum(flow["group"] == group for flow in self.flows)
+
+    def heard(self) -> int:
+        """The number of other BSSs whose access points that of this one hears."""
+        from wifair.floor_plan import of_scenario
+
+        if len(self.scenario.bss) < 2:
+            return 0
+        if not self._floor_plan:
+            self._floor_plan.append(of_scenario(self.scenario))
+        return len(self._floor_plan[0].heard(self.bsss[0]))
 
     def wire_mbps(self, way: str) -> float:
         """The rate of the shared wire, `down` to the access point or `up`, in Mbps."""
