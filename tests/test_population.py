@@ -191,7 +191,7 @@ def test_wifair_check_has_no_error_and_finds_what_the_page_lists(here: Cli, tmp_
     for path in Population(count=2, seed=5).write(tmp_path):
         assert here("check", path).returncode == 0
         found |= {finding.key.rpartition(".")[2] for finding in check(Scenario.from_toml(path))}
-    assert found <= {"duration_s", "warmup_s", "ecn", "limit_packets", "rate_mbps", "mcs", "station"}
+    assert found <= {"duration_s", "warmup_s", "ecn", "rate_mbps", "mcs", "station"}
 
 
 @pytest.mark.whole

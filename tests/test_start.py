@@ -132,6 +132,15 @@ def test_a_window_that_never_fills_the_buffer() -> None:
     assert results.flows["ap_lost_packets"].sum() == 0
 
 
+def test_a_limit_that_a_scheme_brings_is_meant_to_be_out_of_reach() -> None:
+    for scheme in ("mac80211", "fq-codel"):
+        assert "ap.limit_packets" not in found(ap={"scheme": scheme})
+        given = found(ap={"scheme": scheme, "limit_packets": 8192})["ap.limit_packets"]
+        assert given.finding.endswith("its limit is never reached"), "CoDel drops below it"
+    assert found(ap={"limit_packets": 8192})["ap.limit_packets"].finding.endswith("no packet is dropped there")
+    assert "ap.limit_packets" in found(ap={"default_limit_packets": 8192})
+
+
 def test_loops_slower_than_the_run() -> None:
     run = {"warmup_s": 100, "duration_s": 500}
     alt = found(ap={"limit_controller": "alt"}, run=run)

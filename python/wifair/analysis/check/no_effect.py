@@ -10,14 +10,18 @@ from wifair.scenario.components import components, plan_node, properties, words
 
 
 def window_never_fills_the_buffer(plan: Plan) -> Iterator[Finding]:
-    """The flows' windows together are smaller than the AP's buffer: it never overflows, so its limit has no effect."""
+    """The flows' windows together are smaller than the AP's buffer: it never overflows, so its limit has no effect.
+
+    A limit that the scheme brings is no finding: such schemes keep the queue short by other means.
+    """
     datagrams = [flow for flow in plan.flows if flow not in plan.tcp]
     many = [flow for flow in datagrams if flow["application"]["name"] == "udp"]
     most, how = plan.most_queued()
-    if not many and plan.tcp and most < plan.limit:
+    if not many and plan.tcp and most < plan.limit and not plan.has_limit_of_scheme:
+        dropped = "" if "signal" in plan.tx_queue["scheme"] else ", and no packet is dropped there"
         yield Finding(
             "ap.limit_packets",
-            "the windows can never fill the AP's buffer: its limit is never reached, and no packet is dropped there",
+            f"the windows can never fill the AP's buffer: its limit is never reached{dropped}",
             f"{how}, below the limit of {plan.limit} packets",
             {"most_packets": most, "limit_packets": plan.limit},
         )

@@ -9,6 +9,7 @@ from wifair.analysis.check.access import Access
 from wifair.planned import bsss_of, part, stations_of
 from wifair.scenario.components import transport
 from wifair.scenario.described import scheme_name
+from wifair.scenario.limits import own_limit_packets
 from wifair.scenario.scenario import labels
 
 if TYPE_CHECKING:
@@ -100,6 +101,14 @@ class Plan:
         """Whether the scenario itself sets a key of TCP, not only a profile."""
         tables = [self.scenario.tcp, *(flow.engine_keys().get("tcp", {}) for flow in self.scenario.flows)]
         return any(key in table for table in tables)
+
+    @property
+    def has_limit_of_scheme(self) -> bool:
+        """Whether the AP's limit is the one that its scheme brings, since the scenario sets none."""
+        own = (table.ap for table in self.scenario.bss if table.name == self.bsss[0])
+        if any("limit_packets" in table for table in (self.scenario.ap, *own)):
+            return False
+        return own_limit_packets(self.tx_queue["scheme"], self.scenario.python_schemes) is not None
 
     def default_station_limit(self, flow: dict[str, Any]) -> int | None:
         """The limit of the station's buffer that a flow's data waits in; None if the scenario sets it."""
