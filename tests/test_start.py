@@ -132,6 +132,14 @@ def test_a_window_that_never_fills_the_buffer() -> None:
     assert results.flows["ap_lost_packets"].sum() == 0
 
 
+def test_a_start_soon_after_the_warm_up_leaves_means_as_they_are() -> None:
+    run = {"warmup_s": 5, "duration_s": 60}
+    flow = {"direction": "down", "start_s": 5, "start_spread_s": 0.6}
+    assert "down.start_s" not in found(flow, run=run)
+    late = found({**flow, "start_spread_s": 0.7}, run=run)["down.start_s"]
+    assert late.values == {"start_s": 5.7, "warmup_s": 5, "end_s": 65}
+
+
 def test_a_limit_that_a_scheme_brings_is_meant_to_be_out_of_reach() -> None:
     for scheme in ("mac80211", "fq-codel"):
         assert "ap.limit_packets" not in found(ap={"scheme": scheme})

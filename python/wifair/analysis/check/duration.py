@@ -10,6 +10,8 @@ from wifair.analysis.check.plan import Plan
 
 # Least number of values that must lie beyond a quantile for it to be meaningful.
 VALUES_BEYOND = 10
+# A silence up to this share of the measurement does not count: means are no more exact.
+NEGLIGIBLE = 0.01
 
 
 def sawtooth_s(plan: Plan, flow: dict[str, Any]) -> tuple[float, str]:
@@ -84,7 +86,7 @@ def flows_outside_the_measurement(plan: Plan) -> Iterator[Finding]:
             yield Finding(
                 f"{flow['label']}.start_s", f"{flow['label']} {text}", f"{latest:g} s against {plan.end_s:g} s", values
             )
-        elif latest > warmup:
+        elif latest > warmup + NEGLIGIBLE * float(plan.run["duration_s"]):
             text = "may start after the warm-up: its means count the silence before"
             yield Finding(
                 f"{flow['label']}.start_s", f"{flow['label']} {text}", f"{latest:g} s against {warmup:g} s", values
