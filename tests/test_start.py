@@ -38,6 +38,37 @@ def test_templates_run_and_what_is_commented_out_is_accepted(name: str) -> None:
     Scenario(**switched_on)
 
 
+# What `wifair check` finds in templates, by its keys.
+ON_PURPOSE: dict[str, set[str]] = {
+    "cafe": {"station.mcs"},
+    "home": {"station.mcs", "mac.edca"},
+    "video-call": {"mac.edca"},
+    "flats": {"mac.edca", "wire.rate_mbps"},
+    "neighbours": {"run.duration_s", "run.warmup_s"},
+    "rrul": {"run.warmup_s", *(f"ping-{of}.station" for of in ("icmp", "be", "bk", "ef"))},
+    "rrul_be": {"run.warmup_s", *(f"ping-{of}.station" for of in ("icmp", "be1", "be2", "be3"))},
+    "tcp_8down": {"run.warmup_s"},
+    "tcp_8up": {"ping.station"},
+}
+# Those whose runs warn.
+WARNED = ("flats", "hidden", "tcp_8up")
+
+
+@pytest.mark.parametrize("name", gallery.names())
+def test_what_is_found_in_a_template_is_meant_and_its_comments_say_so(name: str) -> None:
+    found = {finding.key for finding in check(Scenario.from_toml(name))}
+    assert found == ON_PURPOSE.get(name, set())
+    text = (gallery.FOLDER / f"{name}.toml").read_text()
+    assert ("`wifair check` says" in text) == bool(found)
+    assert ("`wifair run`, that" in text or "as `wifair run` says" in text) == (name in WARNED)
+
+
+@pytest.mark.parametrize("name", WARNED)
+def test_templates_whose_runs_warn(name: str) -> None:
+    [warning] = Scenario.from_toml(name).override({"run.duration_s": 5}).run(seeds=1).warnings()
+    assert " never " in warning
+
+
 @pytest.mark.parametrize("name", gallery.names())
 def test_where_a_template_aggregates_the_hardware_is_that_of_a_shipped_access_point(name: str) -> None:
     plan = Scenario.from_toml(name).plan()["bss"]
