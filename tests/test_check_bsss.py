@@ -1,4 +1,4 @@
-"""`wifair check` with several BSSs: each is checked, and named where it is not the first."""
+"""`wifair check` with several BSSs: each is checked, and named."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_what_several_have_is_shown_once(tmp_path: Path, capsys: pytest.CaptureF
     common = row().override({"wire.rate_mbps": 10})
     assert found(common)["wire.rate_mbps"].bsss == NAMES
     told = shown(common, tmp_path, capsys)
-    assert told.count("wire.rate_mbps: the wired link") == 1
+    assert told.count("the wired link") == told.count("wire.rate_mbps: ap-1: the wired link") == 1
     assert "10 Mbps against" in told
     assert "carries for ap-1-film; 3 BSSs share it likewise at ap-3, ap-5" in told
     faster = common.override({"bss[ap-1].ap.limit_packets": 10_000, "wire.rate_mbps": 10_000})
@@ -80,6 +80,14 @@ def test_what_several_have_is_shown_once(tmp_path: Path, capsys: pytest.CaptureF
     told = shown(large, tmp_path, capsys)
     assert "ap.limit_packets: ap-3: the windows can never fill" in told
     assert "likewise at ap-5" in told
+
+
+def test_a_finding_about_the_first_bss_alone_names_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    faster = row().override({"flows[0].application": {"name": "udp", "rate_mbps": 5000.0}})
+    assert found(faster)["flows.application.rate_mbps"].bsss == ("ap-1",)
+    told = shown(faster, tmp_path, capsys)
+    assert "flows.application.rate_mbps: ap-1: the UDP flows offer more" in told
+    assert "mac.edca: ap-1-talk, ap-3-talk" in told, "a finding about the whole scenario names none"
 
 
 def test_findings_of_one_key_are_kept_apart() -> None:

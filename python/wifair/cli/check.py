@@ -40,7 +40,6 @@ def check(
     from wifair.cli.schemes_of_files import assignments
     from wifair.cli.schemes_of_files import schemes as named
     from wifair.errors import InputError
-    from wifair.planned import bsss_of
     from wifair.scenario.scenario import Scenario
 
     if is_study(scenario):
@@ -63,20 +62,19 @@ def check(
             title = loaded.title or scenario.stem
             print_json({"title": title, "findings": [finding.to_dict() for finding in findings]})
             return
-        first = next(iter(bsss_of(loaded.plan())))
         for finding in findings:
-            _print(finding, first)
+            _print(finding)
     if not findings:
         print_text("no likely mistakes found")
 
 
-def _print(finding: Finding, first: str = "") -> None:
-    """Prints a finding, with the BSSs that it is about; the `first` one is not named if it is the only one."""
+def _print(finding: Finding) -> None:
+    """Prints a finding, with the BSSs that it is about, of several."""
     from wifair.analysis.check import listed
     from wifair.cli.output import print_text
 
-    of, *others = finding.bsss or (first,)
-    where = "" if of == first or f"[{of}]" in finding.key else f"{of}: "
+    of, *others = finding.bsss or ("",)
+    where = "" if not of or f"[{of}]" in finding.key else f"{of}: "
     print_text(f"{finding.key}: {where}{finding.finding}.")
     print_text(finding.arithmetic, indent="    ")
     if others:
