@@ -19,8 +19,8 @@ import pytest
 from conftest import Cli
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from wifair import Scenario
-from wifair.advising import OWN, Advice, AdviceInterrupted, Advising, advice, rule, wording
+from wifair import Metric, Results, Scenario, toml_text
+from wifair.advising import OWN, Advice, AdviceInterrupted, Advising, advice, measurable, rule, wording
 from wifair.advising.advice import Doubted
 from wifair.advising.changes import HAS, QOS_MAP, Change, settable, unsettable
 from wifair.advising.commands import Commands
@@ -37,6 +37,7 @@ from wifair.observed.calibration import NEIGHBOURS
 from wifair.observed.origins import marks
 from wifair.observed.written import summary, text
 from wifair.stats import Interval, Values
+from wifair.study.store import Store
 from wifair.study.study import Study, StudyInterrupted, run_studies
 from wifair.tuning.goals import parsed
 from wifair.tuning.probes import with_probes
@@ -336,6 +337,65 @@ def test_a_goal_that_is_never_measured_is_an_error() -> None:
     late = {**BLOATED, "flows": [BLOATED["flows"][0], {**BLOATED["flows"][1], "start_s": 100.0}]}
     with pytest.raises(InputError, match=r"goals: pings has no value in any replication .* run\.duration_s in which"):
         Advising(Scenario(**late), parsed("pings"), "linux").run()
+
+
+def test_such_a_goal_is_refused_before_a_change_runs(tmp_path: Path) -> None:
+    late = {**BLOATED, "flows": [BLOATED["flows"][0], {**BLOATED["flows"][1], "start_s": 100.0}]}
+    with pytest.raises(InputError, match="goals: pings has no value"):
+        Advising(Scenario(**late), parsed("pings"), "linux").run(store=Store(tmp_path))
+    assert Store(tmp_path).mine.replications().is_empty()
+
+
+@pytest.mark.whole
+def test_a_goal_without_a_value_in_the_first_replication_alone_is_one() -> None:
+    def of(run: Results) -> float | None:
+        return None if run.seeds[0] == 1 else float(run.metrics["ping_p95_ms"][0])
+
+    [goal] = parsed(Metric("late", of, unit="ms", better="lowest"))
+    told = Advising(Scenario(**BLOATED), [goal], "linux").run()
+    assert told.search is not None
+
+
+FLOWS_OF: dict[str, list[tuple[str, Any]]] = {
+    "nothing but a call": [("up", "voip")],
+    "datagrams": [("down", {"name": "udp", "rate_mbps": 1.0}), ("up", {"name": "udp", "rate_mbps": 0.5})],
+    "pings": [("up", "ping"), ("up", "ping")],
+    "downloads": [("down", "bulk"), ("down", "bulk")],
+    "an upload": [("up", "bulk"), ("up", "game")],
+    "both ways": [("up", "bulk"), ("down", "bulk"), ("up", "ping")],
+    "pages": [("down", {"name": "web", "think_mean_s": 0.1}), ("down", {"name": "web", "think_mean_s": 0.1})],
+    "pages and a download": [("down", {"name": "web", "think_mean_s": 0.1}), ("down", "bulk")],
+    "a file": [("down", {"name": "bulk", "transfer_bytes": 2_000_000}), ("up", "voip")],
+    "files": [("up", {"name": "transfers", "transfer_bytes": 10_000, "count": 1_000}), ("up", "voip")],
+}
+
+
+@pytest.mark.parametrize("kind", FLOWS_OF)
+def test_what_cannot_be_measured_is_known_from_the_plan(kind: str) -> None:
+    """By every metric, a plan is refused if and only if its run has no value."""
+    flows = [{"direction": way, "application": application} for way, application in FLOWS_OF[kind]]
+    scenario = Scenario(run={"warmup_s": 1, "duration_s": 4}, flows=flows)
+    results = scenario.run(seeds=1)
+    for metric in measurable.NEEDS:
+        [goal] = parsed(f"{metric}=highest")
+        if results.metrics[metric].count():
+            measurable.check(scenario.plan(), [goal])
+        else:
+            with pytest.raises(
+                InputError, match=f"goals: highest {metric} cannot have a value: .*; allowed here: other"
+            ):
+                measurable.check(scenario.plan(), [goal])
+
+
+def test_a_goal_without_such_flows_is_refused_before_any_run(here: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "down.toml"
+    file.write_text(toml_text.document({"flows": [{"direction": "down", "count": 2}]}), encoding="utf-8")
+    done = here("advise", file, "--want", "uploads", "--store", tmp_path / "store")
+    assert done.returncode == 2
+    assert (
+        "goals: uploads cannot have a value: no TCP flow goes up; allowed here: other goals (--want), or" in done.stderr
+    )
+    assert not (tmp_path / "store").exists()
 
 
 def test_ctrl_c_keeps_what_is_known() -> None:

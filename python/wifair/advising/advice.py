@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wifair.advising import rule
+from wifair.advising import measurable, rule
 from wifair.advising.changes import Change, equipment, settable, unsettable
 from wifair.advising.doubts import Doubt, Unvaried, doubts
 from wifair.advising.yardsticks import Yardstick, found, of_flows, yardsticks
@@ -261,6 +261,7 @@ class Advising:
         self.place = place(scenario, population) if population else None
         self.scenario, self.remarks = with_probes(scenario, goals, bss)
         plan = judged_plan(self.scenario, bss)
+        measurable.check(plan, goals)
         self.yardsticks = yardsticks(plan, goals)
         if not self.yardsticks:
             raise InputError(
@@ -339,19 +340,27 @@ class _Run:
         verdict = None
         race = rule.Race(OWN, list(by_name), self.advice.criteria, _judging(self.advice.yardsticks))
         for verdict in race.run(lambda names, seeds: self._measure(what, names, seeds)):
-            self._check(race.values[OWN])
             setattr(self.advice, into, verdict)
             self.advice.searched |= race.values
         return verdict
 
-    def _check(self, own: Mapping[str, Values]) -> None:
-        """Nothing can be compared by a criterion that has no value in the scenario as it is."""
-        for each in self.advice.yardsticks:
-            if not np.isfinite(own[each.criterion.id]).any():
-                raise InputError(
-                    f"goals: {each.title} has no value in any replication of the scenario as it is; allowed here: other goals (--want), or a "
-                    f"run.duration_s in which it is measured."
-                )
+    def _look(self) -> None:
+        """Nothing can be compared by a goal that has no value in the scenario as it is, so that is seen before any change runs.
+
+        One replication tells. Only where it has no value the others of the first stage run too, and one of them may have one.
+        """
+        missing = list(self.advice.yardsticks)
+        for seeds in (range(1, 2), range(2, rule.STAGES[0] + 1)):
+            if missing:
+                study = Study(self._cells([OWN], self.advice.scenario), seeds)
+                results = self._judged(study.run(self.threads, dask=self.dask))
+                own = found(results, self.advice.plan, missing)[OWN]
+                missing = [each for each in missing if not np.isfinite(own[each.criterion.id]).any()]
+        for each in missing:
+            raise InputError(
+                f"goals: {each.title} has no value in any replication of the scenario as it is; allowed here: other goals (--want), or a "
+                f"run.duration_s in which it is measured."
+            )
 
     def _best(self, verdict: Verdict | None) -> Change | None:
         name = rule.best(verdict, OWN) if verdict else None
@@ -366,6 +375,8 @@ class _Run:
 
     def _results(self, title: str, cells: Sequence[Cell], seeds: Sequence[int]) -> Results:
         with self.bars(f"{title}, seeds {seeds[0]} to {seeds[-1]} of {len(cells)} scenarios") as bar:
+            if not self.advice.runs:
+                self._look()
             results = Study(cells, seeds).run(self.threads, bar, self.store, dask=self.dask)
         self.advice.runs += len(cells) * len(seeds)
         return results
