@@ -229,3 +229,16 @@ def test_every_model_runs() -> None:
         small = {"model": model, "rooms": [2, 1], "floors": 1, **stations}
         results = scenario(small).run(seeds=1)
         assert results.bsss["attempts"].sum() > 100, model  # in 1.5 s not every BSS has begun
+
+
+def test_the_table_is_among_the_keys_that_an_unknown_one_is_told() -> None:
+    with pytest.raises(ScenarioError, match=r"buildin: unknown key .* did you mean building") as unknown:
+        Scenario(buildin={"model": "enterprise"})
+    known = str(unknown.value.allowed).split(", ")
+    assert {"building", "bss", "flows", "run", "title"} <= set(known)
+    for key in known:  # each exists: no table has the key "no", and no text is a number
+        with pytest.raises(ScenarioError) as error:
+            Scenario(**{"flows": [{"direction": "up"}], **{key: 1 if key in ("title", "dialect") else {"no": 1}}})
+        assert not str(error.value).startswith(f"{key}: unknown key")
+    with pytest.raises(ScenarioError, match=r"a scenario needs flows; .* or a table \[building\], which draws them"):
+        Scenario(title="nothing")

@@ -716,11 +716,14 @@ def _scenario_error(error: ValidationError, settings: Mapping[str, Any]) -> Scen
     if kind == "extra_forbidden":
         model = BssTable if path.startswith("bss[") else Scenario
         known = [field.alias or name for name, field in model.model_fields.items()]
+        known += ["building"] if model is Scenario else []
         return unknown_key(path.rpartition(".")[0], str(first["loc"][-1]), value, known)
     if kind == "missing":
         if path == "flows":
             return ScenarioError(
-                "flows", "a scenario needs flows", allowed='at least one group, as [[flows]] with direction = "up"'
+                "flows",
+                "a scenario needs flows",
+                allowed='at least one group, as [[flows]] with direction = "up", or a table [building], which draws them',
             )
         allowed = '"up" or "down"' if path.endswith("direction") else ""
         meant = nearest(str(first["loc"][-1]), value) if isinstance(value, Mapping) else ""
