@@ -46,8 +46,8 @@ class Loops(Returns):
 """
 
 
-@pytest.mark.parametrize("threads", ["1", "2"])
-def test_ctrl_c_ends_a_scheme_that_does_not_return(threads: str, short: Path) -> None:
+def ended(short: Path, threads: str, by: signal.Signals) -> tuple[int, str]:
+    """Exit code and messages of a run whose scheme loops for ever and which gets a signal; all that hold the pipe have ended."""
     folder = short.parent
     (folder / "own.py").write_text(SCHEMES)
     words = ["run", str(short), "--scheme", f"{folder / 'own.py'}:Loops", "--threads", threads, "--seeds", "2"]
@@ -58,14 +58,25 @@ def test_ctrl_c_ends_a_scheme_that_does_not_return(threads: str, short: Path) ->
         while not (folder / "looping").exists():
             assert process.poll() is None
             time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(by)
         _, told = process.communicate(timeout=60)
     finally:
-        # A scheme that Ctrl-C did not end would run for ever.
+        # A scheme that the signal did not end would run for ever.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-    assert process.returncode == 130
-    assert told == "wifair: interrupted: 0 of 2 replications were finished; there is nothing to keep.\n"
+    return process.returncode, told
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_ctrl_c_ends_a_scheme_that_does_not_return(threads: str, short: Path) -> None:
+    told = "wifair: interrupted: 0 of 2 replications were finished; there is nothing to keep.\n"
+    assert ended(short, threads, signal.SIGINT) == (130, told)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps the number of a parent that has ended")
+def test_a_kill_leaves_no_process_behind(short: Path) -> None:
+    code, _ = ended(short, "2", signal.SIGTERM)
+    assert code == -signal.SIGTERM
 
 
 FINISHED = """

@@ -21,7 +21,7 @@ from functools import cache, partial
 from multiprocessing import resource_tracker
 from pathlib import Path
 from queue import SimpleQueue
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 from wifair import _native
@@ -39,6 +39,8 @@ Job = tuple[str, int]
 
 # After a stop, how long replications may take to notice it, and then their thread to leave the scheme's code.
 GRACE_S = 2.0
+# How often a worker looks whether its study is still there.
+ORPHAN_S = 1.0
 
 
 class Cancelled(BaseException):
@@ -100,7 +102,9 @@ class PythonBatch:
             environment = {"POLARS_MAX_THREADS": "1", SAFE_PATH: "1"}
             with safe_path():
                 resource_tracker.ensure_running()  # now, because starting it unblocks Ctrl-C
-                self._executor = loky.ProcessPoolExecutor(processes, initializer=_ignore_ctrl_c, env=environment)
+                self._executor = loky.ProcessPoolExecutor(
+                    processes, initializer=_begin, initargs=(os.getpid(),), env=environment
+                )
         else:
             self._executor = _OneThread()
         self._total = len(jobs)
@@ -288,9 +292,17 @@ def safe_path() -> Iterator[None]:
             os.environ[SAFE_PATH] = before
 
 
-def _ignore_ctrl_c() -> None:
-    """Ignores Ctrl-C in a worker; the study stops its workers."""
+def _begin(parent: int) -> None:
+    """Begins a worker: it ignores Ctrl-C, since the study stops its workers, and ends with the process of the study."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), name="wifair-parent", daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """Ends this process once the parent has ended, also in the middle of a scheme's code. Windows keeps a parent's number, so nothing ends there."""
+    while os.getppid() == parent:
+        sleep(ORPHAN_S)
+    os._exit(1)
 
 
 @contextmanager
