@@ -35,6 +35,23 @@ def test_an_upload_whose_window_exceeds_its_stations_buffer() -> None:
     assert dropped(station={"tx_queue": {"limit_packets": 500}}) == 0
 
 
+def test_a_small_queue_at_a_fast_link_exceeds_a_buffer_of_100_packets() -> None:
+    """It may hold 8 ms of data: 191 segments at 287 Mbps."""
+    fast: dict[str, Any] = {
+        "run": {"warmup_s": 0, "duration_s": 5},
+        "phy": {"name": "802.11ax", "width_mhz": 40, "streams": 2},
+        "stations": [{"name": "near", "mcs": 11}, {"name": "far", "mcs": 2}],
+        "flows": [{"station": name, "direction": "up"} for name in ("near", "far")],
+        "tcp": {"profile": "today"},
+    }
+    [finding] = found(**fast)
+    assert finding.values["window_segments"] > 150
+    assert finding.values["flows"] == 1
+    assert "small queues of up to" in finding.arithmetic
+    assert dropped(**fast) > 0
+    assert dropped(**fast, station={"tx_queue": {"limit_packets": 1000}}) == 0
+
+
 @pytest.mark.parametrize(
     "settings",
     [
@@ -49,7 +66,7 @@ def test_an_upload_whose_window_exceeds_its_stations_buffer() -> None:
         {"station": {"tx_queue": {"scheme": "mac80211"}}},
         {"flows": [{"direction": "down"}]},
         {"wire": {"rate_mbps": 5}},
-        {"tcp": {"receiver_window_segments": 500, "small_queue": {}}},
+        {"tcp": {"receiver_window_segments": 500, "small_queue": {}}, "phy": {"name": "802.11g"}},
     ],
     ids=str,
 )

@@ -44,7 +44,7 @@ ON_PURPOSE: dict[str, set[str]] = {
     "home": {"station.mcs", "mac.edca"},
     "video-call": {"mac.edca"},
     "flats": {"mac.edca", "wire.rate_mbps"},
-    "neighbours": {"run.duration_s", "run.warmup_s"},
+    "neighbours": {"run.duration_s", "run.warmup_s", "station.tx_queue.limit_packets"},
     "rrul": {"run.warmup_s", *(f"ping-{of}.station" for of in ("icmp", "be", "bk", "ef"))},
     "rrul_be": {"run.warmup_s", *(f"ping-{of}.station" for of in ("icmp", "be1", "be2", "be3"))},
     "tcp_8down": {"run.warmup_s"},
