@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from wifair import Scenario, ScenarioError
 from wifair.keys import nearest
 from wifair.scenario.components import engine_schema
+from wifair.scenario.described import described
 from wifair.scenario.dialects import NS_2
 
 UP: dict[str, Any] = {"count": 2, "direction": "up"}
@@ -378,3 +379,12 @@ def test_what_fuzzing_found_is_refused_by_key(overrides: dict[str, Any], key: st
 def test_a_renamed_key_is_refused_with_its_new_name(key: str, value: object, new: str) -> None:
     with pytest.raises(ScenarioError, match=re.escape(f"{new} is its name now")):
         Scenario(flows=[{"direction": "up"}]).override({key: value}).plan()
+
+
+def test_limits_of_compared_buffers_are_told_if_they_differ() -> None:
+    base = Scenario(flows=[{"direction": "down"}])
+    plans = [base.override({"ap.scheme": name}).plan() for name in ("droptail", "red", "fq-codel")]
+    assert "100 packets with droptail and red, 10,240 packets with fq-codel" in described(plans)
+    sizes = [base.override({"ap.limit_packets": limit}).plan() for limit in (50, 20, 200)]
+    assert "20 to 200 packets" in described(sizes)
+    assert "100 packets" in described(plans[:2])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,13 +11,21 @@ from wifair.planned import part as part_of
 from wifair.scenario.components import transport
 
 Plan = Mapping[str, Any]
+# If there are more limits, only the least and the largest are told.
+MOST_LIMITS = 4
 
 
 def described(plans: Sequence[Plan], bss: str = "") -> list[str]:
-    """The settings that all these plans have in common, as parts of a sentence. Scheme and buffer are those of a BSS, by default of the first."""
-    parts = (_bsss, _phy, partial(_scheme, bss=bss), partial(_buffer, bss=bss), _tcp, _times)
-    found = [[part(plan) for plan in plans] for part in parts]
-    return [told[0] for told in found if told[0] and len(set(told)) == 1]
+    """The settings that all these plans have in common, as parts of a sentence, and limits of the buffer also if they differ.
+
+    Scheme and buffer are those of a BSS, by default of the first.
+    """
+
+    def common(*parts: Callable[[Plan], str]) -> list[str]:
+        found = [[part(plan) for plan in plans] for part in parts]
+        return [told[0] for told in found if told[0] and len(set(told)) == 1]
+
+    return [*common(_bsss, _phy, partial(_scheme, bss=bss)), _buffers(plans, bss), *common(_tcp, _times)]
 
 
 def scheme_name(scheme: Mapping[str, Any]) -> str:
@@ -75,8 +83,19 @@ def _scheme(plan: Plan, bss: str) -> str:
     return f"{scheme_name(tx_queue['scheme'])} {where}" + (f", limit by {control['name']}" if control else "")
 
 
-def _buffer(plan: Plan, bss: str) -> str:
-    return f"{_tx_queue(plan, bss)['limit_packets']:,} packets"
+def _buffers(plans: Sequence[Plan], bss: str) -> str:
+    """The limit of the access point's buffer; if limits differ, with their schemes where each has one limit, else the least and the largest."""
+    limits: dict[int, list[str]] = {}
+    for queue in (_tx_queue(plan, bss) for plan in plans):
+        name, schemes = scheme_name(queue["scheme"]), limits.setdefault(queue["limit_packets"], [])
+        if name not in schemes:
+            schemes.append(name)
+    if len(limits) == 1:
+        return f"{next(iter(limits)):,} packets"
+    named = [name for names in limits.values() for name in names]
+    if len(set(named)) < len(named) or len(limits) > MOST_LIMITS:
+        return f"{min(limits):,} to {max(limits):,} packets"
+    return ", ".join(f"{limit:,} packets with {' and '.join(names)}" for limit, names in limits.items())
 
 
 def _tcp(plan: Plan) -> str:
