@@ -11,7 +11,7 @@ from wifair.planned import part as part_of
 from wifair.scenario.components import transport
 
 Plan = Mapping[str, Any]
-# If there are more limits, only the least and the largest are told.
+# If there are more limits, only the least and the largest are named.
 MOST_LIMITS = 4
 
 
