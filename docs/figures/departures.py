@@ -16,6 +16,7 @@ from wifair.errors import ScenarioError
 from wifair.everything.scenarios import OF_PAPERS
 from wifair.markdown import Marks, table
 from wifair.results import Results
+from wifair.scenario.components import has_mcs
 from wifair.scenario.dialects import NS_2
 from wifair.stats import Interval, Values, holm, p_value, t_interval
 from wifair.study import Cell, Study, run_studies
@@ -28,6 +29,7 @@ LEVEL = 0.05
 Settings = Mapping[str, Any]
 
 OF_ACKS = "ap.scheme.redundant"
+OF_RESPONSES = "phy.control_rate_mbps"
 # What a row is called, and what it sets. Where a cell has that already, or cannot have it, it is left out there.
 SWITCHES: dict[str, Settings] = {
     "the whole dialect ns-2": {"dialect": "ns-2"},
@@ -53,6 +55,7 @@ SWITCHES: dict[str, Settings] = {
     "RTS and CTS before every data frame": {"mac.rts_threshold_bytes": 0},
     "protection by CTS to self": {"phy.erp_protection": "cts-to-self"},
     "long slots": {"phy.short_slot": False},
+    "MAC ACKs at 24 Mbps, not at the lowest mandatory rate": {OF_RESPONSES: 24.0},
     "EDCA with one category": {"mac.edca": {}},
     "EDCA (where there is none: with one category) with DCF's rule of countdown": {"mac.edca.countdown": "dcf"},
     "7 and 4 attempts": {"mac.retry_limit_short": 7, "mac.retry_limit_long": 4},
@@ -134,6 +137,8 @@ def variants(base: Scenario) -> Iterator[tuple[str, Scenario]]:
     for row, settings in SWITCHES.items():
         if base.field is None and any(key.startswith("field.") for key in settings):
             continue
+        if has_mcs(base.plan()["bss"]["phy"]["name"]) and OF_RESPONSES in settings:
+            continue  # from 802.11n on responses have that rate anyway
         try:
             changed = base.override(settings)
         except ScenarioError:
