@@ -120,8 +120,9 @@ def paper(
         print_claims(found.judgements, verbose)
     if found.sensitivities and not reading:
         print_sensitivities(found.sensitivities)
-    elif not reading and figure is None:
-        print_text("Which verdicts depend on what the paper leaves open: --full runs the other readings.")
+    elif not full and not reading:
+        readings = ", and the other readings of what the paper leaves open" if figure is None else ""
+        print_text(f"--full runs more replications, after which verdicts may be others{readings}.")
         print_lines([""])
     print_conditions(found, figures, folder)
     say(f"{document['wall_s']} s")
@@ -163,12 +164,14 @@ def print_claims(judgements: list[Judgement], verbose: bool) -> None:
             print_text(f"measured {measured_text(found)}; {found.why}", indent="    ")
         print_lines([""])
         return
+    statements = Counter(found.statement for found in judgements)
     for verdict in sorted(counts, key=["reproduced", "trend only", "not reproduced"].__contains__, reverse=True):
         mine = [found for found in judgements if found.verdict.value == verdict]
         if verdict in ("not reproduced", "trend only"):
             print_text(f"{verdict.capitalize()}:")
             for found in mine:
-                print_text(f"{found.statement} ({found.id})", indent="    ", first="  ")
+                read = f" {found.reading}" if statements[found.statement] > 1 else ""  # told apart by it
+                print_text(f"{found.statement}{read} ({found.id})", indent="    ", first="  ")
         else:
             print_text(f"{verdict.capitalize()}: {', '.join(found.id for found in mine)}.", indent="  ", first="")
     print_text("--verbose shows every claim with its numbers.")
