@@ -971,8 +971,8 @@ def test_an_rtt_sample_between_gaps_is_drawn(page: Page) -> None:
         await new Promise((done) => setTimeout(done, 50));
         const { ctx, bbox } = view.charts.rtt;
         const { data } = ctx.getImageData(bbox.left, bbox.top, bbox.width, bbox.height);
-        // The flow is orange, and the grid grey.
-        return data.filter((red, i) => i % 4 === 0 && red - data[i + 2] > 60).length;
+        // The flow is blue, and the grid grey.
+        return data.filter((red, i) => i % 4 === 0 && data[i + 2] - red > 60).length;
     }"""
     line = page.evaluate(drawn, [None, 20, 20, 20, None])
     alone = page.evaluate(drawn, [None, None, 20, None, None])
