@@ -83,11 +83,18 @@ class Lab:
         return connect(url, max_size=None, open_timeout=60, **asked)
 
     @contextmanager
-    def hello(self) -> Iterator[ClientConnection]:
-        """A connection that has said who it is, after the first message."""
+    def hello_with_scene(self) -> Iterator[tuple[ClientConnection, dict[str, Any]]]:
+        """A connection that has said who it is, and the first message to it."""
         with self.socket() as socket:
             socket.send(json.dumps({"type": "hello", "token": self.token}))
-            assert json.loads(socket.recv(60))["type"] == "scene"
+            scene = json.loads(socket.recv(60))
+            assert scene["type"] == "scene"
+            yield socket, scene
+
+    @contextmanager
+    def hello(self) -> Iterator[ClientConnection]:
+        """A connection that has said who it is, after the first message."""
+        with self.hello_with_scene() as (socket, _):
             yield socket
 
     def get(self, path: str, **headers: str) -> tuple[int, dict[str, str], str]:
@@ -281,6 +288,8 @@ def hostile(seed: int) -> list[str | bytes]:
         "{", "[]", "null", '"play"', "NaN", '{"type": NaN}', '{"type": 1e999}', "[" * 9000, '{"a":' * 3000, b"\x00\xff", "9" * 5000,
         '{"type": "play", "speed": -1}', '{"type": "play", "speed": 1e-9}', '{"type": "play", "speed": "fast"}',
         '{"type": "load", "lesson": "../../secret"}', '{"type": "load", "lesson": 7}', '{"type": "change"}',
+        '{"type": "caption"}', '{"type": "caption", "caption": 0}', '{"type": "caption", "caption": [], "generation": {}}',
+        '{"type": "pauses"}', '{"type": "pauses", "on": 1}', '{"type": "pauses", "on": null}',
     ]  # fmt: skip
     while len(found) < 1000:
         kind = draw.choice([*words, "change", "change", "change", "change"])
@@ -392,7 +401,7 @@ def test_a_restart_sets_what_cannot_change_during_a_run(lab: Lab) -> None:
             ask(socket, 3, type="step")
         assert saved()["bss"][0]["channel"] == 40
         assert saved()["mac"]["rts_threshold_bytes"] == 500
-        assert load(4, lesson=name, caption=3)["lesson"]["shown"] == 4
+        assert load(4, lesson=name, caption=3)["lesson"]["progress"]["times"] == [None] * 4
         assert load(5, lesson=name)["set"] == {}
         for wrong, problem in (
             ({"caption": 0}, "caption: '0' is not accepted; allowed here: 2, 3, 5"),
@@ -405,6 +414,54 @@ def test_a_restart_sets_what_cannot_change_during_a_run(lab: Lab) -> None:
         ):
             assert problem in load(6, lesson=name, **wrong)["message"]
         assert "no caption of this lesson restarts it" in load(7, lesson="802.11ax", caption=1)["message"]
+
+
+def test_a_caption_appears_once_and_for_all(lab: Lab) -> None:
+    def progress(socket: ClientConnection) -> dict[str, Any]:
+        """The next progress that a browser is told."""
+        while (message := json.loads(socket.recv(60)))["type"] != "progress":
+            if message["type"] == "state":
+                socket.send('{"type": "seen"}')
+        return dict(message["progress"])
+
+    def appear(socket: ClientConnection, place: int, generation: int) -> dict[str, Any]:
+        socket.send(json.dumps({"type": "caption", "caption": place, "generation": generation}))
+        return progress(socket)
+
+    with lab.hello() as one, lab.hello() as other:
+        ask(one, 1, type="pauses", on=True)
+        ask(one, 2, type="load", lesson="one-slow-station")
+        now = picture(one)["generation"]
+        ask(one, 3, type="play", speed=1)
+        assert len(appear(one, 0, now)["times"]) == 1
+        assert len(progress(other)["times"]) == 1
+        while not (state := picture(one))["held"]:
+            pass
+        assert not state["playing"]
+        ask(one, 4, type="play", speed=1)
+        assert len(appear(other, 0, now)["times"]) == 1, "it is late"
+        assert len(appear(other, 1, now - 1)["times"]) == 1, "of a run before this one"
+        assert len(appear(other, 3, now)["times"]) == 1, "another comes before"
+        state = picture(one)
+        assert state["playing"]
+        assert not state["held"]
+        asked = appear(one, 1, now)
+        assert asked["asked"]
+        assert appear(one, 2, now) == asked, "a change is asked for"
+        assert ask(one, 5, type="change", change={"ap": {"limit_packets": 900}})["type"] == "done"
+        assert appear(one, 2, now) == asked, "this one is not it"
+        followed = ask(one, 6, type="change", change={"ap": {"scheme": "mac80211"}})
+        assert len(appear(one, 2, now)["times"]) == 3
+        with lab.hello_with_scene() as (_, scene):
+            known = scene["lesson"]["progress"]
+            assert scene["pauses"]
+        assert (len(known["times"]), known["asked"], known["from_s"]) == (3, False, followed["at_s"])
+        for wrong in (4, -1, "0", True, None):
+            refused = ask(one, 7, type="caption", caption=wrong, generation=now)
+            assert "allowed here: 0 to 3" in refused["message"]
+        ask(one, 8, type="load", lesson=None)
+        assert "no caption without a lesson" in ask(one, 9, type="caption", caption=0, generation=now + 1)["message"]
+        assert "allowed here: true, false" in ask(one, 10, type="pauses", on=0)["message"]
 
 
 def test_a_restart_sets_channel_and_width_of_a_bss() -> None:
@@ -730,6 +787,7 @@ def page(lab: Lab, browser: Browser) -> Iterator[Page]:
     shown.get_by_role("button", name="Restart", exact=True).click()
     until(shown, "lab.store.scene.title !== '' && lab.lesson.lesson === null")
     until(shown, "lab.store.state?.time_ns === 0")
+    pause_at_captions(shown, True)
     yield shown
     context.close()
     assert problems == []
@@ -741,6 +799,11 @@ def until(page: Page, condition: str, seconds: float = 60) -> None:
     while not page.evaluate(condition):
         assert time.monotonic() < end, f"not within {seconds} s: {condition}"
         page.wait_for_timeout(40)
+
+
+def pause_at_captions(page: Page, on: bool) -> None:
+    """Chooses it. The box is hidden where there is no lesson, and every browser of the lab has the same choice."""
+    page.evaluate(f"(box => box.checked === {json.dumps(on)} || box.click())(document.getElementById('pauses'))")
 
 
 def time_ns(page: Page) -> int:
@@ -829,6 +892,7 @@ def test_every_lesson_comes_to_its_end(page: Page, name: str) -> None:
     page.get_by_label("Lesson").select_option(name)
     until(page, f"lab.store.scene.title === {json.dumps(lessons()[name]['scenario']['title'])}")
     page.evaluate("const s = document.getElementById('speed'); s.value = 15; s.dispatchEvent(new Event('input'))")
+    page.get_by_label("Pause at each caption").uncheck()
     page.get_by_role("button", name="Play").click()
     offers = sum("button" in caption for caption in lessons()[name]["caption"])
     for number in range(offers):
@@ -836,6 +900,107 @@ def test_every_lesson_comes_to_its_end(page: Page, name: str) -> None:
         button.click()
     until(page, "lab.lesson.progress.ended")
     assert page.locator("#captions li").count() == len(lessons()[name]["caption"])
+
+
+def open_lesson(page: Page, name: str, place: int) -> None:
+    """Opens a lesson at a place of the speed slider, and plays it."""
+    page.get_by_label("Lesson").select_option(name)
+    until(page, f"lab.lesson.lesson?.name === '{name}' && lab.store.state?.time_ns === 0")
+    page.evaluate(f"const s = document.getElementById('speed'); s.value = {place}; s.dispatchEvent(new Event('input'))")
+    page.get_by_role("button", name="Play").click()
+
+
+def held(page: Page, captions: int) -> int:
+    """Waits for the pause at the caption that makes so many; the simulated time of the pause."""
+    until(page, f"lab.lesson.held && lab.lesson.progress.shown === {captions}")
+    until(page, "document.getElementById('play').textContent === 'Play'")
+    now = time_ns(page)
+    page.wait_for_timeout(300)
+    assert time_ns(page) == now
+    assert page.locator("#captions li").count() == captions
+    assert page.evaluate("lab.lesson.now.times.at(-1)") == now / 1e9
+    return now
+
+
+@browser_needed
+def test_a_lesson_waits_at_each_caption(page: Page) -> None:
+    going_on = page.get_by_role("button", name="Next")
+    open_lesson(page, "one-slow-station", 11)
+    assert going_on.is_hidden()
+    first = held(page, 1)
+    page.locator("#speed").evaluate("s => { s.value = 12; s.dispatchEvent(new Event('input')) }")
+    going_on.click()
+    assert held(page, 2) > first
+    assert going_on.is_hidden(), "the caption offers a change"
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Space")
+    until(page, "!lab.lesson.held && lab.store.message.playing")
+    assert page.get_by_role("button", name="Share airtime instead").is_enabled()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(300)
+    assert page.evaluate("lab.store.values.scheme.name") == "fq-codel", "the key does nothing while the session plays"
+    page.get_by_role("button", name="Share airtime instead").click()
+    held(page, 3)
+    assert page.evaluate("lab.store.values.scheme.name") == "mac80211"
+    page.keyboard.press("Space")
+    held(page, 4)
+    assert going_on.is_hidden()
+    assert "the end of the lesson" in page.locator("#waiting").inner_text()
+    page.keyboard.press("ArrowRight")
+    until(page, "lab.store.message.playing")
+
+
+@browser_needed
+def test_the_right_arrow_leads_through_changes_and_restarts(page: Page) -> None:
+    open_lesson(page, "starved-in-the-middle", 12)
+    for captions in range(1, 8):
+        held(page, captions)
+        page.keyboard.press("ArrowRight")
+    assert page.locator("#captions time").count() == 7
+    assert page.evaluate("lab.store.values.fixed['bss[middle].channel']") == 40
+    page.get_by_role("button", name="Restart", exact=True).click()
+    until(page, "lab.lesson.progress.shown === 0 && lab.store.state?.time_ns === 0")
+    assert not page.evaluate("lab.lesson.held || lab.store.message.playing")
+
+
+@browser_needed
+def test_pauses_at_captions_change_nothing_that_is_simulated(page: Page) -> None:
+    open_lesson(page, "uploads-starve-downloads", 12)
+    for captions in (1, 2, 3):
+        now = held(page, captions)
+        page.keyboard.press("ArrowRight")
+    now = held(page, 4)
+    session = Session(Scenario.from_settings(lessons()["uploads-starve-downloads"]["scenario"]), controls.RESERVE)
+    session.advance_ns(now)
+    shown, wanted = page.evaluate("lab.store.state"), session.snapshot()
+    for part in ("time_ns", "flows", "stations", "air", "tx_queues"):
+        assert shown[part] == wanted[part]
+
+
+@browser_needed
+def test_all_browsers_of_a_lab_pause_and_go_on_together(lab: Lab, page: Page, browser: Browser) -> None:
+    context = browser.new_context()
+    other = context.new_page()
+    other.goto(lab.url)
+    until(other, "globalThis.lab?.ready === true")
+    open_lesson(page, "one-slow-station", 12)
+    now = held(page, 1)
+    assert held(other, 1) == now
+    other.get_by_role("button", name="Next").click()
+    held(page, 2)
+    held(other, 2)
+    other.reload()
+    until(other, "globalThis.lab?.ready === true")
+    held(other, 2)
+    other.get_by_role("button", name="Share airtime instead").click()
+    held(page, 3)
+    assert page.get_by_role("button", name="Share airtime instead").is_disabled()
+    page.get_by_label("Pause at each caption").uncheck()
+    until(other, "!document.getElementById('pauses').checked")
+    page.keyboard.press("ArrowRight")
+    until(other, "lab.lesson.progress.ended")
+    assert other.evaluate("lab.store.message.playing && !lab.lesson.held")
+    context.close()
 
 
 @browser_needed
@@ -895,6 +1060,7 @@ def test_the_page_shows_several_bsss(page: Page) -> None:
     assert page.locator("#bss").is_hidden()
     page.get_by_label("Lesson").select_option("starved-in-the-middle")
     until(page, "lab.store.scene.in_field && lab.store.state?.time_ns === 0")
+    page.get_by_label("Pause at each caption").uncheck()
     page.get_by_role("button", name="Play").click()
     until(page, "lab.store.state.time_ns > 1e9")
     page.locator("#bss").select_option("right")

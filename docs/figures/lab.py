@@ -1,7 +1,7 @@
 """The pictures of docs/lab.md, one of which is in the README: `python docs/figures/lab.py`, a minute. Wants chromium.
 
-A browser opens a lesson, plays it at real time, applies the change that it offers, and stops when its last caption has appeared. Of another it plays the
-captions before the first restart, and shows the air.
+A browser opens a lesson, plays it at its speed, goes on from each caption, applies the change that it offers, and stops when its last caption has appeared.
+Of another it plays the captions before the first restart, and shows the air.
 """
 
 from __future__ import annotations
@@ -49,23 +49,26 @@ def opened(lesson: str) -> Iterator[Page]:
         lab.terminate()
 
 
-def pause(page: Page) -> None:
-    """Pauses, and waits for the last picture."""
-    page.get_by_role("button", name="Pause").click()
-    page.get_by_role("button", name="Play").wait_for()
+def go_on(page: Page, captions: int) -> None:
+    """Goes on from each caption before that number, and waits for the last picture of the pause at that one."""
+    while page.evaluate("lab.lesson.progress.shown") < captions:
+        if page.locator("#next").is_visible():
+            page.locator("#next").click()
+        page.wait_for_timeout(100)
+    until(page, "lab.lesson.held")
     page.wait_for_timeout(500)
 
 
 def main() -> None:
     """Takes the pictures."""
     with opened(LESSON) as page:
-        page.get_by_role("button", name=CHANGE).click(timeout=120_000)
-        until(page, "lab.lesson.progress.ended")
-        pause(page)
+        go_on(page, 2)
+        page.get_by_role("button", name=CHANGE).click()
+        go_on(page, 4)
         page.screenshot(path=PICTURE, full_page=True)
     with opened(LESSON_OF_FIELD) as page:
-        page.get_by_role("button", name=RESTART).wait_for(timeout=120_000)
-        pause(page)
+        go_on(page, 3)
+        page.get_by_role("button", name=RESTART).wait_for()
         page.get_by_role("button", name="Show less time").click()
         page.wait_for_timeout(500)
         page.locator(".air").screenshot(path=FIELD)

@@ -37,6 +37,8 @@ class Driver:
         self.session = session
         self.speed = 1.0
         self.playing = False
+        # Whether it is paused at a caption of a lesson.
+        self.held = False
         # Number of earlier sessions.
         self.generation = 0
         self._publish = publish
@@ -83,7 +85,7 @@ class Driver:
 
     def play(self, speed: float) -> None:
         """Runs at `speed` simulated seconds per second."""
-        self.speed, self.playing = speed, True
+        self.speed, self.playing, self.held = speed, True, False
         self._settle()
 
     def pause(self) -> None:
@@ -94,6 +96,11 @@ class Driver:
         self.playing = False
         self._settle()
 
+    def hold(self) -> None:
+        """Pauses at a caption, until `play` or `load`."""
+        self.pause()
+        self.held = True
+
     def step(self) -> bool:
         """Pauses after the next exchange."""
         self.playing = False
@@ -103,7 +110,7 @@ class Driver:
 
     def load(self, session: Session) -> None:
         """Replaces the session; the new one is paused."""
-        self.session, self.playing = session, False
+        self.session, self.playing, self.held = session, False, False
         self.generation += 1
         self._settle()
 
@@ -210,6 +217,7 @@ class Driver:
             "number": self._pictures,
             "generation": self.generation,
             "playing": self.playing,
+            "held": self.held,
             "speed": None if self.speed == FASTEST else self.speed,
             "achieved": self._achieved,
             "every_event": not self._missed,

@@ -28,6 +28,7 @@ from wifair.errors import InputError, WifairError
 from wifair.lab import connections, controls
 from wifair.lab.driver import FASTEST, SLOWEST, Driver
 from wifair.lab.lessons import find_lesson, lessons
+from wifair.lab.progress import Progress
 from wifair.live import Session
 from wifair.scenario.scenario import Scenario
 from wifair.scheme.python import PythonScheme
@@ -136,9 +137,10 @@ class Lab:
         self.token = secrets.token_urlsafe(32)
         self.named = dict(named or {})
         self.first = scenario
-        self.lesson = opened
-        # The caption of the lesson after which the session began, by its number; and the keys that its restart has set.
-        self.caption: int | None = None
+        self.progress = None if opened is None else Progress(opened, [])
+        # Whether the session pauses when a caption appears.
+        self.pauses = True
+        # The keys that a restart has set.
         self.set: Table = {}
         self.clients: set[Client] = set()
         self.connections = 0
@@ -280,7 +282,9 @@ class Lab:
             await self._do(driver.step)
         elif kind == "change":
             wanted = controls.change(message.get("change"), self.named)
-            event = await self._do(lambda: self._change(wanted))
+            event, followed = await self._do(lambda: self._change(wanted))
+            if followed:
+                self._tell_all(followed)
             self._tell_all({"type": "values", "values": await self._do(lambda: controls.values(driver.session))})
             client.tell({"type": "done", "number": number, "at_s": event})
             return
@@ -294,15 +298,56 @@ class Lab:
             bss = str(message.get("bss"))[:100]
             await self._do(lambda: self._show(bss))
             self._tell_all({"type": "values", "values": await self._do(lambda: controls.values(driver.session))})
+        elif kind == "caption":
+            await self._measured(client, message)
+        elif kind == "pauses":
+            self._choose_pauses(message.get("on"))
         else:
-            allowed = "play, pause, step, change, show, save, load, seen"
+            allowed = "play, pause, step, change, show, save, load, caption, pauses, seen"
             raise InputError(f"type: {str(kind)[:40]!r} is no message; allowed here: {allowed}.")
         client.tell({"type": "done", "number": number})
 
-    def _change(self, change: Table) -> float:
-        event = self.driver.session.apply(change)
+    def _change(self, change: Table) -> tuple[float, Table | None]:
+        """Applies a change. Its time, and the lesson's progress if a caption offered it."""
+        at_s = float(self.driver.session.apply(change)["at_s"])
         self.driver.touch()
-        return float(event["at_s"])
+        followed = self.progress is not None and self.progress.follow(change, at_s)
+        return at_s, self._progress_message() if followed else None
+
+    async def _measured(self, client: Client, message: Table) -> None:
+        """A browser has measured what a caption says."""
+        place, generation = message.get("caption"), message.get("generation")
+        appeared, progress = await self._do(lambda: self._appear(place, generation))
+        if appeared:
+            self._tell_all(progress)
+        else:
+            client.tell(progress)
+
+    def _choose_pauses(self, on: object) -> None:
+        if not isinstance(on, bool):
+            raise InputError(f"on: {str(on)[:40]!r} is not accepted; allowed here: true, false.")
+        self.pauses = on
+        self._tell_all({"type": "pauses", "on": on})
+
+    def _appear(self, place: object, generation: object) -> tuple[bool, Table]:
+        """Whether a caption appears now, and the progress.
+
+        Another browser may have measured it before, or the session may have begun again.
+        """
+        progress = self.progress
+        if progress is None or isinstance(place, bool) or place not in range(len(progress.captions)):
+            allowed = "no caption without a lesson" if progress is None else f"0 to {len(progress.captions) - 1}"
+            raise InputError(f"caption: {str(place)[:40]!r} is not accepted; allowed here: {allowed}.")
+        if generation != self.driver.generation or progress.asked or place != len(progress.times):
+            return False, self._progress_message()
+        if self.pauses:
+            self.driver.hold()
+        progress.appear(self.driver.session.now_s)
+        return True, self._progress_message()
+
+    def _progress_message(self) -> Table:
+        progress = None if self.progress is None else self.progress.told()
+        return {"type": "progress", "generation": self.driver.generation, "progress": progress}
 
     def _show(self, bss: str) -> None:
         self.driver.session.show(bss)
@@ -317,10 +362,22 @@ class Lab:
         name = None if asked is None else str(asked)
         keys = message.get("set") or {} if caption is None else restart_of(name, caption)
         session = self._session(name, keys)
-        self.lesson, self.caption, self.set = name, caption, keys
-        await self._do(lambda: self.driver.load(session))
+        progress = None if name is None else self._progress_after(name, caption)
+
+        def begin() -> None:
+            self.driver.load(session)
+            self.progress, self.set = progress, keys
+
+        await self._do(begin)
         self._tell_all(await self._scene_message())
         await self._do(self.driver.touch)  # the browser could not use a picture before the scene
+
+    def _progress_after(self, lesson: str, caption: int | None) -> Progress:
+        """The progress of a lesson at its start, or after one of its captions."""
+        if caption is None:
+            return Progress(lesson, [])
+        now = self.progress if self.progress is not None and self.progress.lesson == lesson else Progress(lesson, [])
+        return now.begin_again(caption)
 
     def _session(self, name: str | None, keys: object) -> Session:
         """A session of the lesson, or else of the command line's scenario, with these keys."""
@@ -337,11 +394,12 @@ class Lab:
             client.tell(message)
 
     def _lesson(self) -> Table | None:
-        """The lesson without its scenario, and how many of its captions came before this session."""
-        if self.lesson is None:
+        """The lesson without its scenario, and its progress."""
+        if self.progress is None:
             return None
-        table = {key: value for key, value in find_lesson(self.lesson).items() if key != "scenario"}
-        return {"name": self.lesson, "shown": 0 if self.caption is None else self.caption + 1, **table}
+        name = self.progress.lesson
+        table = {key: value for key, value in find_lesson(name).items() if key != "scenario"}
+        return {"name": name, "progress": self.progress.told(), **table}
 
     async def _scene_message(self) -> Table:
         def made() -> Table:
@@ -353,6 +411,7 @@ class Lab:
                 "values": controls.values(session),
                 "set": self.set,
                 "lesson": self._lesson(),
+                "pauses": self.pauses,
                 "lessons": [
                     {"name": name, "title": table["title"], "about": table["about"]}
                     for name, table in lessons().items()

@@ -1,59 +1,104 @@
 // A lesson: captions in their order, each when what it says is measured.
+//
+// A browser that has measured it tells the server. All browsers then list the caption, and the session pauses unless they chose otherwise.
 
 import { holds } from "./measures.js";
 
 export class LessonView {
-  /** `apply(change)` asks for a change; `restart(caption)` begins the scenario again with the keys of that caption. */
-  constructor(elements, apply, restart) {
+  /** `actions`: `appear(place)` says that a caption's figures are measured; `apply(change)` and `restart(place)` do what one offers; `play()` goes on. */
+  constructor(elements, actions) {
     Object.assign(this, elements);
-    this.apply = apply;
-    this.restart = restart;
+    this.actions = actions;
     this.lesson = null;
+    /** Whether the session is paused at a caption. */
+    this.held = false;
+    this.next.addEventListener("click", () => this.goOn());
   }
 
   load(lesson) {
-    const kept = lesson !== null && lesson.name === this.lesson?.name && lesson.shown === this.next;
     this.lesson = lesson;
-    this.next = lesson?.shown ?? 0;
-    this.since = null;
-    this.asked = false;
-    this.from = null;
+    this.held = false;
+    this.reporting = false;
     this.section.hidden = !lesson;
-    if (!lesson) return this.captions.replaceChildren();
+    this.captions.replaceChildren();
+    if (!lesson) return;
     this.title.textContent = lesson.title;
-    // The captions before a restart stay; a browser that has not seen them lists them without their times.
-    if (!kept || this.next === 0) this.captions.replaceChildren(...lesson.caption.slice(0, this.next).map((one) => this.item(one, null)));
-    for (const button of this.captions.querySelectorAll("button")) button.disabled = true;
-    return this.wait(this.next > 0 ? "The run has begun again. Go on and watch." : lesson.about);
+    this.update(lesson.progress);
   }
 
-  wait(text) {
-    if (this.waiting.textContent !== text) this.waiting.textContent = text;
+  /** Takes over how far the lesson has come: the times of its captions, whether the last one offers something, and since when measures count. */
+  update(now) {
+    this.now = now;
+    this.since = null;
+    const { captions } = this;
+    while (captions.children.length < now.times.length) {
+      const item = this.item(captions.children.length);
+      captions.append(item);
+      item.scrollIntoView?.({ block: "nearest" });
+    }
+    for (const button of captions.querySelectorAll("button")) button.disabled = button !== this.offer;
+    this.write();
+  }
+
+  /** The button of the last caption, if it offers something that is not yet taken up. */
+  get offer() {
+    return this.now.asked ? this.captions.lastElementChild?.querySelector("button") : null;
   }
 
   /** How many captions have appeared, and whether that is all. */
   get progress() {
-    return { shown: this.next, ended: Boolean(this.lesson) && this.next >= this.lesson.caption.length && !this.asked };
+    const shown = this.now?.times.length ?? 0;
+    return { shown, ended: Boolean(this.lesson) && shown >= this.lesson.caption.length && !this.now.asked };
+  }
+
+  /** What comes next: a button and a text below the captions. */
+  write() {
+    const { shown, ended } = this.progress;
+    this.next.hidden = !this.held || ended || this.now.asked;
+    const text = ended ? "That is the end of the lesson; go on and try something yourself."
+      : this.now.asked ? (this.held ? "Paused. The key → presses that button; Space goes on without it." : "")
+        : this.held ? "Paused. The keys → and Space go on, too."
+          : shown === 0 ? this.lesson.about
+            : this.lesson.caption[shown - 1].restart ? "The run has begun again. Go on and watch." : "Go on and watch.";
+    if (this.waiting.textContent !== text) this.waiting.textContent = text;
+  }
+
+  /** Goes on from a pause at a caption: with what it offers, if anything. */
+  goOn() {
+    if (this.offer) this.offer.click();
+    else this.actions.play();
   }
 
   take(store) {
-    if (!this.lesson || this.asked) return;
-    const caption = this.lesson.caption[this.next];
-    if (!caption) return;
+    if (!this.lesson) return;
+    if (this.held !== store.message.held) {
+      this.held = store.message.held;
+      this.write();
+    }
+    const { times, asked, from_s: from } = this.now;
+    const caption = this.lesson.caption[times.length];
+    if (!caption || asked || this.held || this.reporting) return;
     const t = store.state.time_ns / 1e9;
     // What was measured before the last change says nothing about what follows it.
     const window = store.rates?.seconds ?? 0;
-    if (this.from !== null && t - window < this.from) return;
+    if (from !== null && t - window < from) return;
     if (!caption.when.every((condition) => holds(store, condition))) {
       this.since = null;
       return;
     }
     this.since ??= t;
-    if (t - this.since >= (caption.for_s ?? 2)) this.show(caption, t);
+    if (t - this.since >= (caption.for_s ?? 2)) this.report(times.length);
+  }
+
+  async report(place) {
+    this.reporting = true;
+    await this.actions.appear(place);
+    this.reporting = false;
   }
 
   /** A caption in the list, with the time at which it appeared. */
-  item(caption, t) {
+  item(place) {
+    const [caption, t] = [this.lesson.caption[place], this.now.times[place]];
     const item = document.createElement("li");
     if (t !== null) {
       const time = document.createElement("time");
@@ -64,6 +109,7 @@ export class LessonView {
     if (caption.button) {
       const button = document.createElement("button");
       button.textContent = caption.button;
+      button.addEventListener("click", () => this.follow(caption, place, button));
       item.append(button);
     }
     return item;
@@ -71,24 +117,7 @@ export class LessonView {
 
   async follow(caption, place, button) {
     button.disabled = true;
-    if (caption.restart) return this.restart(place);
-    const done = await this.apply(caption.change);
-    this.asked = false;
-    this.from = done.at_s;
-    return this.wait("Go on and watch.");
-  }
-
-  show(caption, t) {
-    const item = this.item(caption, t);
-    const place = this.next;
-    this.next += 1;
-    this.since = null;
-    const button = item.querySelector("button");
-    button?.addEventListener("click", () => this.follow(caption, place, button));
-    this.asked = Boolean(button);
-    this.captions.append(item);
-    const last = this.next >= this.lesson.caption.length;
-    this.wait(this.asked ? "" : last ? "That is the end of the lesson; go on and try something yourself." : "Go on and watch.");
-    item.scrollIntoView?.({ block: "nearest" });
+    await (caption.restart ? this.actions.restart(place) : this.actions.apply(caption.change));
+    if (button === this.offer) button.disabled = false; // it was refused
   }
 }

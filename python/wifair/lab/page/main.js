@@ -39,7 +39,8 @@ const problem = (text) => {
   $("problem").hidden = !text;
 };
 
-const socket = new Socket({ scene: begin, state: take, values: setValues, failed: (message) => problem(message.message) },
+const socket = new Socket({ scene: begin, state: take, values: setValues, progress: setProgress,
+  pauses: ({ on }) => { $("pauses").checked = on; }, failed: (message) => problem(message.message) },
   (code) => {
     problem(code === 4401 ? "Refused: open the address that `wifair lab` has printed, token included."
       : "The lab has ended, or the connection is lost. Start `wifair lab` again.");
@@ -65,8 +66,12 @@ const flows = new FlowsView({ bars: $("bars"), jain: $("jain"), jainOf: $("jain-
 const bsss = new BsssView($("field"), $("bsss"));
 const forms = new Forms($("controls"), change, () => store && rebuild(),
   (keys) => beginAgain({ lesson: named(), set: { ...scene.set, ...keys } }).catch(() => {}));
-const lesson = new LessonView({ section: $("story"), title: $("story-title"), captions: $("captions"), waiting: $("waiting") }, change,
-  (caption) => beginAgain({ lesson: named(), caption }));
+const lesson = new LessonView({ section: $("story"), title: $("story-title"), captions: $("captions"), waiting: $("waiting"), next: $("next") }, {
+  appear: (caption) => ask({ type: "caption", caption, generation }).catch(() => {}),
+  apply: (what) => change(what).then(() => isHeld() && play()).catch(() => {}),
+  restart: (caption) => beginAgain({ lesson: named(), caption }).catch(() => {}),
+  play: () => play().catch(() => {}),
+});
 lab.lesson = lesson;
 
 const painter = new Worker("painter.js", { type: "module" });
@@ -104,6 +109,7 @@ function look() {
 }
 
 function begin(message) {
+  const first = !scene;
   scene = { ...message.scene, set: message.set };
   generation = message.generation;
   store = new Store(scene);
@@ -126,7 +132,9 @@ function begin(message) {
   look();
   flows.clear(store, courses);
   lesson.load(message.lesson);
-  if (message.lesson?.shown === 0) setSpeed(SPEEDS.indexOf(message.lesson.speed));
+  $("pauses").checked = message.pauses;
+  // A restart within a lesson keeps the speed.
+  if (message.lesson && (first || message.lesson.progress.times.length === 0)) setSpeed(SPEEDS.indexOf(message.lesson.speed));
   forms.state = null;
   rebuild();
 }
@@ -138,6 +146,10 @@ function rebuild() {
   const place = inputs().indexOf(document.activeElement);
   forms.build(scene, store.values, store.state);
   if (place >= 0) inputs()[place]?.focus();
+}
+
+function setProgress(message) {
+  if (message.generation === generation && message.progress) lesson.update(message.progress);
 }
 
 function setValues(message) {
@@ -276,9 +288,12 @@ function zoom(factor) {
 /** The lesson that is chosen, if any. */
 const named = () => $("lesson").value || null;
 
-/** Starts from time zero; a run that is under way continues so. */
+/** Whether the session is paused at a caption of a lesson. */
+const isHeld = () => store?.message?.held;
+
+/** Starts from time zero; a run that is under way, or paused at a caption, goes on so. */
 async function beginAgain(what) {
-  const playing = store?.message?.playing;
+  const playing = store?.message?.playing || isHeld();
   await ask({ type: "load", ...what });
   if (playing) await play();
 }
@@ -292,6 +307,7 @@ $("lesson").addEventListener("change", quietly(async () => {
   await ask({ type: "load", lesson: named() });
 }));
 $("bss").addEventListener("change", quietly(() => ask({ type: "show", bss: $("bss").value })));
+$("pauses").addEventListener("change", quietly(() => ask({ type: "pauses", on: $("pauses").checked })));
 $("speed").addEventListener("input", () => setSpeed(Number($("speed").value)));
 $("zoom-in").addEventListener("click", () => zoom(0.5));
 $("zoom-out").addEventListener("click", () => zoom(2));
@@ -303,11 +319,12 @@ $("air").addEventListener("wheel", (event) => {
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.closest("input, select, textarea, summary, a")) return;
-  if (event.key === " " && event.target.closest("button")) return; // presses that button
+  if (event.target.closest("input:not([type=checkbox]), select, textarea, summary, a")) return;
+  if (event.key === " " && event.target.closest("button, input")) return; // presses that button, or ticks that box
   const place = Number($("speed").value);
   const keys = { " ": quietly(toggle), s: quietly(step), "+": () => setSpeed(Math.min(SPEEDS.length - 1, place + 1)),
-    "-": () => setSpeed(Math.max(0, place - 1)), "[": () => zoom(2), "]": () => zoom(0.5), j: () => selectNext(1), k: () => selectNext(-1) };
+    "-": () => setSpeed(Math.max(0, place - 1)), "[": () => zoom(2), "]": () => zoom(0.5), j: () => selectNext(1), k: () => selectNext(-1),
+    ArrowRight: lesson.held ? () => lesson.goOn() : null };
   const action = keys[event.key];
   if (action) {
     event.preventDefault();
