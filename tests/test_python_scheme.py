@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from python_schemes import ADAPTIVE, RUN, TailDrop, scenario
@@ -124,6 +125,78 @@ def test_wrong_parameters_are_told() -> None:
         scenario(type("Nothing", (Scheme,), {}))
     with pytest.raises(ScenarioError, match="neither a name nor a table"):
         scenario(Path)
+
+
+class Typed(TailDrop):
+    """Parameters of every kind, with and without annotations."""
+
+    def __init__(  # type: ignore[no-untyped-def]
+        self,
+        max_p=0.1,
+        most_ms=50,
+        is_early=True,
+        order="oldest",
+        steps=(1, 2),
+        anything=None,
+        weight: float = 1,
+        target_ms: float | None = None,
+        kind: Literal["ack", "data"] = "ack",
+        level: Literal[1, 2] = 1,
+        shares: Sequence[float] = (),
+        unknown: int | str = 0,
+    ) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("max_p", "abc", "'abc' is not a number."),
+        ("max_p", True, "True is not a number."),
+        ("most_ms", 2.5, "2.5 is not a whole number in milliseconds."),
+        ("most_ms", False, "False is not a whole number in milliseconds."),
+        ("is_early", "1;total=1", "'1;total=1' is not true or false."),
+        ("is_early", 1, "1 is not true or false."),
+        ("order", 3, "3 is not a text."),
+        ("steps", 3, "3 is not a list."),
+        ("weight", "heavy", "'heavy' is not a number."),
+        ("target_ms", "soon", "'soon' is not a number in milliseconds."),
+        ("kind", "dta", "'dta' is no choice; did you mean data? Allowed here: ack, data."),
+        ("level", "1", "'1' is no choice; did you mean 1? Allowed here: 1, 2."),
+        ("shares", [0.5, "x"], "'x' is not a number."),
+        ("unknown", 0.5, "0.5 is not a whole number or a text."),
+    ],
+)
+def test_a_parameter_of_another_type_than_its_annotation_or_default_is_refused(
+    key: str, value: Any, message: str
+) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        scenario({"name": Typed, key: value})
+    assert caught.value.key.removesuffix("[1]") == f"ap.scheme.{key}"
+    assert str(caught.value).endswith(f": {message}")
+
+
+class ForCheckers(TailDrop):
+    """One annotation has no meaning while it runs, so none of them is known."""
+
+    def __init__(self, weight: float = 1, max_p=0.1, other: Nowhere = 1) -> None: ...  # type: ignore[no-untyped-def, name-defined] # noqa: F821
+
+
+def test_without_the_meaning_of_annotations_only_defaults_without_one_are_known() -> None:
+    scenario({"name": ForCheckers, "weight": 0.5, "other": "x"})
+    with pytest.raises(ScenarioError, match="'x' is not a number"):
+        scenario({"name": ForCheckers, "max_p": "x"})
+
+
+def test_a_parameter_may_be_what_its_type_allows() -> None:
+    given = {"max_p": 1, "most_ms": 1e3, "steps": [1.0, "x"], "anything": [None], "weight": 0.5, "target_ms": None}
+    given |= {"kind": "data", "level": 2, "shares": [1, 0.5], "unknown": "x"}
+    plan = scenario({"name": Typed, **given}).plan()
+    assert plan["bss"]["ap"]["tx_queue"]["scheme"]["parameters"] == given
+
+
+def test_a_scheme_without_a_constructor_has_no_parameters() -> None:
+    with pytest.raises(ScenarioError, match=r"ap\.scheme\.max_p: unknown key \(value 1\) of 'TailDrop'\."):
+        scenario({"name": TailDrop, "max_p": 1})
 
 
 def test_gauges_go_into_the_time_series() -> None:

@@ -184,9 +184,9 @@ def checked(value: object, rule: Rule, path: str) -> Any:
         return _checked_component(value, rule.components, path)
     if rule.words:
         if value not in rule.words:
-            hint = nearest(value, rule.words) if isinstance(value, str) else ""
-            allowed = ", ".join(rule.words)
-            raise ScenarioError(path, f"{value!r} is no choice", value=value, allowed=allowed, hint=hint)
+            choices = [str(word) for word in rule.words]
+            hint = nearest(value, choices) if isinstance(value, str) else ""
+            raise ScenarioError(path, f"{value!r} is no choice", value=value, allowed=", ".join(choices), hint=hint)
         return value
     if rule.is_table:
         # TOML has no null: `false` takes away a table that a profile or a default has.
@@ -196,7 +196,7 @@ def checked(value: object, rule: Rule, path: str) -> Any:
             raise ScenarioError(path, f"{value!r} is not a list", value=value)
         return [checked(entry, rule.entry, f"{path}[{i}]") for i, entry in enumerate(value)]
     _check_type(value, rule.kinds, path)
-    if isinstance(value, float) and value.is_integer() and "number" not in rule.types:
+    if isinstance(value, float) and value.is_integer() and "integer" in rule.types and "number" not in rule.types:
         value = int(value)  # such as 1e3
     if rule.end is not None and isinstance(value, int) and not 0 <= value < rule.end:
         raise ScenarioError(path, f"{shown(str(value))} is not allowed", value=value, allowed=rule.range_words)

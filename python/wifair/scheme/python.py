@@ -20,13 +20,16 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from wifair import _native
 from wifair.errors import InputError, ScenarioError, SchemeError
 from wifair.files import read_bytes
 from wifair.scheme import Scheme
+
+if TYPE_CHECKING:
+    from wifair.scenario.components import Rule
 
 # By id of a scheme: the function that creates an instance from its parameters as JSON.
 Makers = dict[str, Callable[[str], dict[str, object]]]
@@ -103,12 +106,13 @@ class PythonScheme(str):
     def component(self, given: Mapping[str, Any], path: str) -> dict[str, Any]:
         """Its table in a plan. `given` are its parameters, `path` is its key in the scenario."""
         from wifair.keys import join, unknown_key
+        from wifair.scenario.components import checked
 
-        signature = inspect.signature(self.cls)
-        known = signature.parameters
+        known = self._parameters
         kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         takes_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in known.values())
         named = [name for name, parameter in known.items() if parameter.kind not in kinds]
+        parameters: dict[str, Any] = {}
         for key, value in given.items():
             if key not in named and not takes_any:
                 raise unknown_key(path, key, value, named, f" of {str(self)!r}")
@@ -117,10 +121,54 @@ class PythonScheme(str):
                 raise ScenarioError(
                     join(path, key), f"{value!r} cannot be part of a plan", value=value, allowed=allowed
                 )
+            rule = self._rules.get(key)
+            parameters[key] = checked(value, rule, join(path, key)) if rule else value
         for name in named:
             if name not in given and known[name].default is inspect.Parameter.empty:
                 raise ScenarioError(join(path, name), f"{str(self)!r} needs this parameter")
-        return {"name": "external", "id": self.id, "parameters": dict(given)}
+        return {"name": "external", "id": self.id, "parameters": parameters}
+
+    @cached_property
+    def _parameters(self) -> Mapping[str, inspect.Parameter]:
+        """The constructor's parameters by name; none without a constructor, although `Scheme.__new__` takes any."""
+        if self.cls.__init__ is object.__init__ and self.cls.__new__ is Scheme.__new__:
+            return {}
+        try:
+            return inspect.signature(self.cls, eval_str=True).parameters
+        except Exception:  # an annotation that only a type checker can evaluate
+            return inspect.signature(self.cls).parameters
+
+    @cached_property
+    def _rules(self) -> dict[str, Rule]:
+        """What each parameter may be, by its annotation or else its default; without an entry, anything."""
+        rules = {name: _rule(parameter) for name, parameter in self._parameters.items()}
+        return {name: rule for name, rule in rules.items() if rule}
+
+
+def _rule(parameter: inspect.Parameter) -> Rule | None:
+    """What a parameter may be by its annotation, or else by its default; None if neither says it."""
+    from pydantic import TypeAdapter
+    from pydantic.errors import PydanticUserError
+
+    from wifair.scenario.components import Rule
+
+    default, wanted = parameter.default, parameter.annotation
+    if wanted is inspect.Parameter.empty:
+        wanted = type(default)
+    if isinstance(wanted, str) or wanted in (
+        type(None),
+        type,
+    ):  # not evaluated; no type but that of None or of no default
+        return None
+    try:
+        node = TypeAdapter(wanted | None if default is None else wanted).json_schema()
+    except (PydanticUserError, NameError, TypeError):
+        return None
+    options = node.get("anyOf", [])
+    if all(option.keys() == {"type"} for option in options):
+        node = {"type": [option["type"] for option in options]} if options else node
+    rule = Rule(node) if "$defs" not in node else None
+    return rule if rule and (rule.types or rule.words) else None
 
 
 def named(value: Any) -> Any:
