@@ -49,6 +49,13 @@ class Red(Scheme):
         return {"mean_packets": self.mean}
 
 
+class Broken(TailDrop):
+    """Its constructor fails by a mistake, not by a parameter."""
+
+    def __init__(self) -> None:
+        self.limit = dict[str, int]()["nothing"]
+
+
 @pytest.mark.parametrize(
     ("scheme", "twin", "seeds"),
     [(TailDrop, "droptail", (1, 2)), (load(f"{ADAPTIVE}:AdaptivePushout"), "adaptive-pushout", (1, 2, 3))],
@@ -112,8 +119,12 @@ def test_wrong_parameters_are_told() -> None:
         scenario({"name": Red, "max_pp": 1})
     with pytest.raises(ScenarioError, match="cannot be part of a plan"):
         scenario(Red(max_p=object()))  # type: ignore[arg-type]
-    with pytest.raises(SchemeError, match=r"Red failed in __init__:\n(.|\n)*weight is 2, allowed are 0 to 1"):
+    refused = r"^ap\.scheme: 'Red' refuses weight = 2: weight is 2, allowed are 0 to 1\.$"
+    with pytest.raises(ScenarioError, match=refused) as caught:
         scenario({"name": Red, "weight": 2})
+    assert isinstance(caught.value.__cause__, ValueError)
+    with pytest.raises(SchemeError, match=r"Broken failed in __init__:\n(.|\n)*KeyError: 'nothing'"):
+        scenario(Broken)
 
     class Needy(TailDrop):
         def __init__(self, target_ms: float) -> None:

@@ -126,7 +126,19 @@ class PythonScheme(str):
         for name in named:
             if name not in given and known[name].default is inspect.Parameter.empty:
                 raise ScenarioError(join(path, name), f"{str(self)!r} needs this parameter")
+        self._try(parameters, path)
         return {"name": "external", "id": self.id, "parameters": parameters}
+
+    def _try(self, parameters: Mapping[str, Any], path: str) -> None:
+        """Raises `ScenarioError` if the constructor refuses the parameters by a `ValueError`."""
+        try:
+            self.cls(**parameters)
+        except ValueError as error:
+            told = ", ".join(f"{key} = {value!r}" for key, value in parameters.items()) or "its defaults"
+            problem = f"{str(self)!r} refuses {told}: {str(error).rstrip('.')}"
+            raise ScenarioError(path, problem, value=parameters) from error
+        except Exception:  # a mistake in the scheme: the engine's check gives its traceback
+            return
 
     @cached_property
     def _parameters(self) -> Mapping[str, inspect.Parameter]:
