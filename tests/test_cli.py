@@ -33,8 +33,16 @@ BAD_FILES = {
     "rate that the PHY lacks": ("[station]\nrate_mbps = 54.0\n" + FLOWS, "one of 1, 2, 5.5, 11 Mbps"),
     "no stations": ('[[flows]]\ncount = 0\ndirection = "up"\n', "flows[0].count: 0"),
     "too many stations": ('[[flows]]\ncount = 20001\ndirection = "up"\n', "1 to 20000 stations"),
+    "a table for a list of tables": (
+        "[stations]\nname = 'sofa'\n" + FLOWS,
+        "stations: {'name': 'sofa'} is not accepted; allowed here: a list of tables, each below [[stations]] with double",
+    ),
+    "a number for a list of numbers": (
+        "[[bss]]\nname = 'mine'\npunctured = 36\n" + FLOWS,
+        "bss[0].punctured: 36 is not accepted; allowed here: a list.",
+    ),
     "truncated": ("[[flows]]\ncount = 2\ndirec", "not valid TOML"),
-    "no text": ("\udcff\udcfe", "no UTF-8 text"),
+    "no text": ("\udcff\udcfe", "it is no UTF-8 text. Scenarios and studies are TOML files.\n"),
 }
 
 

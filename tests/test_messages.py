@@ -45,6 +45,10 @@ SCHEMES = "examples/adaptive_pushout.py"
         (["tune", "home", "--goal", "total", "--over", "ap.limt=3..5"], "did you mean limit_packets?"),
         (["run", "cafee"], "cafee: cannot be read: there is no such file. Did you mean cafe?"),
         (["run", "cafe.tml"], "cafe.tml: cannot be read: there is no such file. Did you mean cafe?"),
+        (
+            ["run", SCHEMES],
+            f"Schemes in Python go to an option after the scenario: --scheme {SCHEMES}:CLASS, --schemes in commands that",
+        ),
         (["run", "scenarios/five-line.toml"], "Did you mean scenarios/five-lines.toml?"),
         (["import", "nowhere.txt"], "nowhere.txt: cannot be read: there is no such file."),
         (["fit", "home", "nowhere"], "nowhere: cannot be read: there is no such file."),
@@ -96,6 +100,15 @@ def test_what_is_wrong_is_said_with_what_is_allowed(here: Cli, arguments: list[s
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_capture_in_place_of_a_scenario_is_for_import(here: Cli, tmp_path: Path) -> None:
+    capture = tmp_path / "home.pcapng"
+    capture.write_bytes(b"\x0a\x0d\x0d\x0a\xff")
+    for command in ("run", "sweep", "report"):
+        done = here(command, capture)
+        assert done.returncode == 2
+        assert done.stderr.endswith(f" are TOML files. Captures are for wifair import {capture}.\n")
 
 
 @pytest.mark.parametrize(

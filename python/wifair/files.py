@@ -11,6 +11,8 @@ from wifair.errors import InputError
 
 # The largest text file that is read, in bytes: a scenario of 20,000 stations, each with its own table, has 2 MB.
 MOST_BYTES = 16 * 2**20
+# Suffixes of captures.
+CAPTURES = (".pcap", ".pcapng", ".cap")
 # The deepest nesting of tables and lists.
 MOST_DEPTH = 50
 
@@ -60,25 +62,33 @@ def read_bytes(path: Path, named: str | Path = "") -> bytes:
     raise InputError(f"{named or path}: cannot be read: {reason}.")
 
 
-def read_text(path: Path, named: str | Path = "") -> str:
-    """The text of a file in UTF-8. Raises `InputError`, which calls it `named`."""
+def read_text(path: Path, named: str | Path = "", instead: str = "") -> str:
+    """The text of a file in UTF-8. Raises `InputError`, which calls it `named` and ends with `instead` if it is another kind of file."""
     try:
         return read_bytes(path, named).decode().replace("\r\n", "\n")
     except UnicodeDecodeError:
-        raise InputError(f"{named or path}: cannot be read: it is no UTF-8 text.") from None
+        raise InputError(f"{named or path}: cannot be read: it is no UTF-8 text.{instead}") from None
 
 
 def read_toml(path: Path, named: str | Path = "") -> dict[str, Any]:
-    """The tables of a file in TOML. Raises `InputError`, which calls it `named`."""
-    text = read_text(path, named)
+    """The tables of a scenario or a study, in TOML. Raises `InputError`, which calls it `named`."""
+    instead = _instead(path, named or path)
+    text = read_text(path, named, f" Scenarios and studies are TOML files.{instead}")
     try:
         found = tomllib.loads(text)
         _check_depth(found)
     except RecursionError:
         raise InputError(f"{named or path}: cannot be read: its lists and tables are nested too deeply.") from None
     except ValueError as error:  # invalid TOML, or an integer with thousands of digits
-        raise InputError(f"{named or path}: not valid TOML: {error}.") from None
+        raise InputError(f"{named or path}: not valid TOML: {error}.{instead}") from None
     return found
+
+
+def _instead(path: Path, named: str | Path) -> str:
+    """What takes a file that is no TOML, by its suffix."""
+    if path.suffix == ".py":
+        return f" Schemes in Python go to an option after the scenario: --scheme {named}:CLASS, --schemes in commands that compare."
+    return f" Captures are for wifair import {named}." if path.suffix in CAPTURES else ""
 
 
 def _check_depth(tree: Any) -> None:

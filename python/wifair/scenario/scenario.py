@@ -740,7 +740,7 @@ def _scenario_error(error: ValidationError, settings: Mapping[str, Any]) -> Scen
     message = first["msg"].removeprefix("Input should be ").removeprefix("a valid ")
     expected = {
         "dictionary": "a table of keys",
-        "list": "a list of tables",
+        "list": f"a list of tables, each below [[{path}]] with double brackets" if "." not in path else "a list",
         "integer": "a whole number",
         "string": "a text",
     }
