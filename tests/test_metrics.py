@@ -108,6 +108,16 @@ def test_indices_of_results_have_bounded_intervals(compared: Results) -> None:
     assert plain.low < 0
 
 
+def test_differences_print_as_a_table(compared: Results) -> None:
+    lines = str(differences(compared)).splitlines()
+    assert lines[0] == "Differences seed by seed, with 95 % intervals and p values after Holm"
+    columns = ["scenario", "against", "metric", "difference", "ci_low", "ci_high", "unit", "p_holm"]
+    assert lines[3].strip("│ ").split() == " ┆ ".join(columns).split()
+    assert sum("adaptive-pushout ┆ droptail" in line for line in lines) == 6
+    assert max(map(len, lines)) <= 120
+    assert str(Differences()) == "Differences: none"
+
+
 def test_stars_follow_the_printed_p_values(compared: Results, capsys: pytest.CaptureFixture[str]) -> None:
     rows = decided(compared)
     print_metrics(compared, ("jain", "total_mbps"), rows)

@@ -64,8 +64,22 @@ def along(cells: Iterable[ResultCell], *paths: str) -> list[Pair]:
     return pairs
 
 
+# The most rows of differences that are printed.
+MOST_PRINTED = 100
+# Columns of a printed table of differences.
+PRINTED = ("scenario", "against", "metric", "difference", "ci_low", "ci_high", "unit", "p_holm")
+
+
 class Differences(list[dict[str, Any]], Drawn):
-    """Paired differences, one row (a dictionary) per pair and metric. Notebooks show them as a table."""
+    """Paired differences, one row (a dictionary) per pair and metric. They print as a table; notebooks show it as HTML."""
+
+    def __repr__(self) -> str:
+        if not self:
+            return "Differences: none"
+        with pl.Config(tbl_rows=MOST_PRINTED, tbl_width_chars=120, fmt_str_lengths=60):
+            return (
+                f"Differences seed by seed, with 95 % intervals and p values after Holm\n{self.frame().select(PRINTED)}"
+            )
 
     def only(self, pairs: Iterable[Pair], metrics: Iterable[str] = ()) -> Differences:
         """The rows of these pairs (and metrics, if given), each way round, with their p values as they are."""
