@@ -131,6 +131,14 @@ def test_stars_follow_the_printed_p_values(compared: Results, capsys: pytest.Cap
     assert all(_stars(capsys.readouterr().out).values())
 
 
+def test_a_metric_without_a_value_has_none_in_words(compared: Results) -> None:
+    never = Metric("never", lambda run: float("nan"))
+    once = Metric("once", lambda run: 1.5 if run.seeds == (1,) else None)
+    results = compared.with_metrics(never, once)
+    assert str(results.interval("droptail", "never")) == "no value"
+    assert str(results.interval("droptail", "once")) == "1.5 (one value: no interval)"
+
+
 def _stars(text: str) -> dict[tuple[str, int], bool]:
     names = ("droptail", "ack-pushout", "adaptive-pushout")
     table = [re.sub(r"(\d)( ?)(\*?)(?=  |$)", r"\1\3", line) for line in text.splitlines()]

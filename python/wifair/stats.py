@@ -41,8 +41,10 @@ class Interval:
     identical: bool = False
 
     def __str__(self) -> str:
+        if self.n == 0:
+            return "no value"
         if self.low is None or self.high is None:
-            return f"{self.estimate:.4g} (one run: no interval)"
+            return f"{self.estimate:.4g} (one value: no interval)"
         if self.identical:
             return f"{self.estimate:.4g} (all {self.n} runs identical)"
         return f"{self.estimate:.4g} [{self.low:.4g}, {self.high:.4g}]"
