@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from wifair import InputError, Metric, Results, Scenario, ScenarioError, Sweep, compare, differences, seeds_needed
 from wifair.analysis.comparison import Differences, decided, rankings
 from wifair.cli.printed import print_metrics
+from wifair.report import measured
+from wifair.report.parts import Table
 from wifair.results.fairness import comparable
 from wifair.stats import jain, t_interval
 
@@ -137,6 +139,15 @@ def test_a_metric_without_a_value_has_none_in_words(compared: Results) -> None:
     results = compared.with_metrics(never, once)
     assert str(results.interval("droptail", "never")) == "no value"
     assert str(results.interval("droptail", "once")) == "1.5 (one value: no interval)"
+
+
+def test_the_note_of_a_table_names_the_columns_without_marks(compared: Results) -> None:
+    rows = Differences(row | ({"p_holm": 1.0} if row["metric"] == "total_mbps" else {}) for row in decided(compared))
+    [table] = measured.summary(compared, ("jain", "total_mbps", "up_mbps", "ap_loss_ratio", "mos"), rows)
+    assert isinstance(table, Table)
+    badges = [any(row[i].badge for row in table.rows) for i in range(1, 6)]
+    assert badges == [True, False, False, False, False]
+    assert table.caption.endswith("it. Nothing is clearly behind by: total. Not ranked: up, AP loss ratio.")
 
 
 def _stars(text: str) -> dict[tuple[str, int], bool]:

@@ -133,8 +133,20 @@ def summary(results: Results, metrics: Sequence[str] = (), compared: Differences
         f"Means ± half-widths of their 95 % intervals over {len(results.seeds)} replications; without ± all are alike."
     )
     if best:
-        caption += " Marked: the best, and what cannot be told apart from it."
+        caption += f" Marked: the best, and what cannot be told apart from it.{_unmarked(metrics, best, results)}"
     return [Table.of(headings, rows, caption)]
+
+
+def _unmarked(metrics: Sequence[str], best: set[tuple[str, str]], results: Results) -> str:
+    """Why the other columns of a table have no mark."""
+    marked = {metric for _, metric in best}
+    bare = [metric for metric in metrics if metric not in marked and results.metrics[metric].count()]
+    reasons = {
+        "Nothing is clearly behind by": [metric for metric in bare if metric in results.better],
+        "Not ranked": [metric for metric in bare if metric not in results.better],
+    }
+    listed = {reason: ", ".join(HEADINGS.get(metric, metric) for metric in of) for reason, of in reasons.items()}
+    return "".join(f" {reason}: {columns}." for reason, columns in listed.items() if columns)
 
 
 def quantities(results: Results, metrics: Sequence[str] = ()) -> list[Part]:
