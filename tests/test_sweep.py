@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
 import shlex
 import tomllib
 from collections.abc import Callable
@@ -224,6 +226,35 @@ def test_the_command_line(command: Command, tmp_path: Path, short: Path) -> None
     pruned = json.loads(command("results", "prune", "--study", "sizes", "--store", store, "--json").stdout)
     assert pruned["replications"] == 18
     assert json.loads(command("results", "list", "--store", store, "--json").stdout)["engines"][0]["replications"] == 0
+
+
+def test_differences_of_a_pair_of_values_are_one_table(
+    command: Command, tmp_path: Path, short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    study = tmp_path / "study.toml"
+    asked = 'title = "sizes"\ncompare = "ap.scheme"\nprecision = ["jain=0.01"]'
+    grid = STUDY.replace('"adaptive-pushout"]', '"las", "codel"]').replace('title = "sizes"', asked)
+    study.write_text(f"{grid}wire.one_way_delay_ms = [5, 20]\n")
+    done = command("sweep", study, "--store", tmp_path / "store", "--threads", "1")
+    assert done.status == 0, done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    parts = [part.splitlines() for part in done.stdout.strip().split("\n\n")]
+    tables = [part for part in parts if " minus " in part[0]]
+    assert [" ".join(table[:2]) for table in tables] == [
+        f"{name} minus droptail, paired by seed, at each ap.limit_packets, wire.one_way_delay_ms"
+        for name in ("las", "codel")
+    ]
+    for table in tables:
+        rows = table[[line.startswith("--") for line in table].index(True) + 1 :]
+        places = [f"{limit}, {delay}" for limit in (5, 20) for delay in (5, 20)]
+        metrics = ("Jain's index", "total, Mbps")
+        assert [tuple(re.split("  +", row)[:2]) for row in rows] == list(itertools.product(places, metrics))
+        assert "seeds" in table[2]
+        assert [len(re.split("  +", row)) for row in rows] == [6, 5] * 4
+    [needed] = [part for part in parts if part[0].startswith("Seeds needed")]
+    assert needed[1].startswith("ap.scheme, ")
+    assert sum(line.startswith("las, 20, 5  ") for line in needed) == 1
 
 
 def test_run_and_compare_share_a_store(command: Command, tmp_path: Path, short: Path) -> None:

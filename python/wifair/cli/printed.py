@@ -167,41 +167,44 @@ def print_verdicts(results: Results, compared: Differences, bss: str = "") -> No
 
 
 def print_differences(rows: Sequence[Mapping[str, Any]], results: Results, verbose: bool = True) -> None:
-    """Prints the paired differences: one table per pair, one line per metric."""
+    """Prints the paired differences: a table per pair of values, with a line per place of the grid and metric."""
     cells = {cell.name: cell for cell in results.cells}
     pairs = list(dict.fromkeys((row["scenario"], row["against"]) for row in rows))
     if len(pairs) > FEW_PAIRS and not verbose:
         print_text(f"--verbose shows the paired differences of all {len(pairs)} pairs.")
         return
-    for pair in pairs:
-        mine = [row for row in rows if (row["scenario"], row["against"]) == pair]
-        wished = any("seeds_needed" in row for row in mine)
-        headings = ["metric", "difference", "95 % interval", "p (Holm)"]
-        told = [
+    tables: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+    for row in rows:
+        title, place = _pair(cells[row["scenario"]], cells[row["against"]])
+        tables.setdefault(title, []).append((place, row))
+    for title, told in tables.items():
+        places = any(place for place, _ in told)
+        seeds = _seeds([row for _, row in told])
+        headings = [*(["at"] if places else []), "metric", "difference", "95 % interval", "p (Holm)"]
+        lines = [
             [
+                *([place] if places else []),
                 heading(row["metric"]),
                 *_difference(row),
                 p_text(row),
-                *([seeds_text_of(row) if "seeds_needed" in row else ""] if wished else []),
             ]
-            for row in mine
+            for place, row in told
         ]
-        table = columns([*headings, "seeds needed"] if wished else headings, told, prose=(0,))
-        print_table(f"{_pair(*(cells[name] for name in pair))}, paired by seed", table)
+        keys = 1 + places
+        print_table(title, [*columns(headings, lines, left=keys, prose=(places,)), *seeds], keys=keys)
 
 
-def _pair(one: ResultCell, other: ResultCell) -> str:
-    """A title for a pair: the coordinates that differ, then the common ones."""
+def _pair(one: ResultCell, other: ResultCell) -> tuple[str, str]:
+    """A title for a pair: the coordinates that differ, and the keys of the common ones. Then the values of these."""
     if one.keys.keys() != other.keys.keys() or one.keys == other.keys:
-        return f"{name_of(one)} minus {name_of(other)}"
+        return f"{name_of(one)} minus {name_of(other)}, paired by seed", ""
     mine, theirs = (
         ", ".join(f"{value}" for key, value in cell.keys.items() if one.keys[key] != other.keys[key])
         for cell in (one, other)
     )
-    shared = ", ".join(
-        f"{key.removeprefix('ap.')} = {value}" for key, value in one.keys.items() if other.keys[key] == value
-    )
-    return f"{mine} minus {theirs}{f' at {shared}' if shared else ''}"
+    shared = {key: value for key, value in one.keys.items() if other.keys[key] == value}
+    at = f", at each {', '.join(shared)}" if shared else ""
+    return f"{mine} minus {theirs}, paired by seed{at}", ", ".join(map(str, shared.values()))
 
 
 def _difference(row: Mapping[str, Any]) -> tuple[str, str]:
@@ -219,20 +222,34 @@ def p_text(row: Mapping[str, Any]) -> str:
     return "< 0.0001" if row["p_holm"] < 1e-4 else f"{row['p_holm']:.2g}"
 
 
-def print_needed(rows: Sequence[Mapping[str, Any]]) -> None:
+def print_needed(rows: Sequence[Mapping[str, Any]], results: Results) -> None:
     """Prints one line per scenario and wanted precision."""
     if not rows:
         return
+    paths = list(dict.fromkeys(path for cell in results.cells for path in cell.keys))
+    is_grid = bool(paths) and all(list(cell.keys) == paths for cell in results.cells)
+    names = {cell.name: ", ".join(map(str, cell.keys.values())) if is_grid else cell.name for cell in results.cells}
     told = []
     for row in rows:
         now = "n/a" if row["half_width"] is None else f"± {row['half_width']:.2g} ({row['runs']} seeds)"
-        told.append((row["scenario"], heading(row["metric"]), now, seeds_text_of(row)))
-    table = columns(("scenario", "metric", "half-width now", "seeds needed"), told, left=2)
-    print_table("Seeds needed for a 95 % interval of that half-width (Stein's rule)", table, keys=2)
+        told.append((names[row["scenario"]], heading(row["metric"]), now))
+    headings = (", ".join(paths) if is_grid else "scenario", "metric", "half-width now")
+    title = "Seeds needed for a 95 % interval of that half-width (Stein's rule)"
+    print_table(title, [*columns(headings, told, left=2), *_seeds(rows)], keys=2)
 
 
-def seeds_text_of(row: Mapping[str, Any]) -> str:
-    """The number of seeds for a wanted precision, as text."""
-    if row["seeds_needed"] is None:
-        return "one run cannot tell"
-    return f"{row['seeds_needed']} for ± {row['half_width_wanted']:.2g}"
+def _seeds(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
+    """The column of the seeds for a wanted precision, which is part of its heading if all rows have the same; none without a wish."""
+    wanted = {f"± {row['half_width_wanted']:.2g}" for row in rows if "seeds_needed" in row}
+    if not wanted:
+        return []
+    shared = wanted.pop() if len(wanted) == 1 else ""
+    cells = []
+    for row in rows:
+        if "seeds_needed" not in row:
+            cells.append("")
+        elif row["seeds_needed"] is None:
+            cells.append("one run cannot tell")
+        else:
+            cells.append(f"{row['seeds_needed']}" + ("" if shared else f" for ± {row['half_width_wanted']:.2g}"))
+    return [Column(f"seeds for {shared}" if shared else "seeds needed", tuple(cells), right=True)]

@@ -147,7 +147,7 @@ def run(
         print_json(judged.to_dict() | more | ({"bss": bss} if bss else {}))
     else:
         _print(results, title, bss, verbose)
-        print_needed(seeds_needed)
+        print_needed(seeds_needed, judged)
         print_checks(checks)
     say_of(folder)
     say_each(remarks)

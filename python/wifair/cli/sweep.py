@@ -121,7 +121,7 @@ def sweep(
     else:
         print_grid(loaded, results)
         print_differences(differences, loaded.judged(results))
-        print_needed(seeds_needed)
+        print_needed(seeds_needed, loaded.judged(results))
     say_judged(loaded.cells[0].scenario.plan(), loaded.bss)
     say_of(folder)
     for caution in cautions:
