@@ -223,7 +223,12 @@ def _checked_component(value: object, choice: dict[str, Rule], path: str) -> dic
     name = table.get("name")
     if "droptail" in choice:  # schemes may be written in Python
         if isinstance(name, PythonScheme):
-            return name.component({key: entry for key, entry in table.items() if key != "name"}, path)
+            given = {key: entry for key, entry in table.items() if key != "name"}
+            name.check(given, path)
+            rules = {key: Rule(name.schemas[key]) for key in given if key in name.schemas}
+            return name.component(
+                {key: checked(v, rules[key], join(path, key)) if key in rules else v for key, v in given.items()}, path
+            )
         if isinstance(name, str) and MARK in name:
             problem = f"{name!r} is a scheme written in Python, and a scenario file never makes anything run its code"
             allowed = f"a name from `wifair schemes`; name the file on the command line (--set {path}={name}), or pass the class"

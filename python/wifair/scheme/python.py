@@ -20,16 +20,13 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from wifair import _native
 from wifair.errors import InputError, ScenarioError, SchemeError
 from wifair.files import read_bytes
 from wifair.scheme import Scheme
-
-if TYPE_CHECKING:
-    from wifair.scenario.components import Rule
 
 # By id of a scheme: the function that creates an instance from its parameters as JSON.
 Makers = dict[str, Callable[[str], dict[str, object]]]
@@ -103,16 +100,14 @@ class PythonScheme(str):
         """Its id in a plan. Without a source the id is unique to this class object."""
         return f"{self.cls.__qualname__}@{self.source or _token(self.cls)}"
 
-    def component(self, given: Mapping[str, Any], path: str) -> dict[str, Any]:
-        """Its table in a plan. `given` are its parameters, `path` is its key in the scenario."""
+    def check(self, given: Mapping[str, Any], path: str) -> None:
+        """Raises `ScenarioError` for a parameter that it does not have, that is missing, or that no plan can have. `path` is its key in the scenario."""
         from wifair.keys import join, unknown_key
-        from wifair.scenario.components import checked
 
         known = self._parameters
         kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         takes_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in known.values())
         named = [name for name, parameter in known.items() if parameter.kind not in kinds]
-        parameters: dict[str, Any] = {}
         for key, value in given.items():
             if key not in named and not takes_any:
                 raise unknown_key(path, key, value, named, f" of {str(self)!r}")
@@ -121,24 +116,21 @@ class PythonScheme(str):
                 raise ScenarioError(
                     join(path, key), f"{value!r} cannot be part of a plan", value=value, allowed=allowed
                 )
-            rule = self._rules.get(key)
-            parameters[key] = checked(value, rule, join(path, key)) if rule else value
         for name in named:
             if name not in given and known[name].default is inspect.Parameter.empty:
                 raise ScenarioError(join(path, name), f"{str(self)!r} needs this parameter")
-        self._try(parameters, path)
-        return {"name": "external", "id": self.id, "parameters": parameters}
 
-    def _try(self, parameters: Mapping[str, Any], path: str) -> None:
-        """Raises `ScenarioError` if the constructor refuses the parameters by a `ValueError`."""
+    def component(self, given: Mapping[str, Any], path: str) -> dict[str, Any]:
+        """Its table in a plan, with these parameters. Raises `ScenarioError` if the constructor refuses them by a `ValueError`."""
         try:
-            self.cls(**parameters)
+            self.cls(**given)
         except ValueError as error:
-            told = ", ".join(f"{key} = {value!r}" for key, value in parameters.items()) or "its defaults"
+            told = ", ".join(f"{key} = {value!r}" for key, value in given.items()) or "its defaults"
             problem = f"{str(self)!r} refuses {told}: {str(error).rstrip('.')}"
-            raise ScenarioError(path, problem, value=parameters) from error
+            raise ScenarioError(path, problem, value=dict(given)) from error
         except Exception:  # a mistake in the scheme: the engine's check gives its traceback
-            return
+            pass
+        return {"name": "external", "id": self.id, "parameters": dict(given)}
 
     @cached_property
     def _parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -151,18 +143,16 @@ class PythonScheme(str):
             return inspect.signature(self.cls).parameters
 
     @cached_property
-    def _rules(self) -> dict[str, Rule]:
-        """What each parameter may be, by its annotation or else its default; without an entry, anything."""
-        rules = {name: _rule(parameter) for name, parameter in self._parameters.items()}
-        return {name: rule for name, rule in rules.items() if rule}
+    def schemas(self) -> dict[str, dict[str, Any]]:
+        """The JSON Schema of each parameter, by its annotation or else its default; none for one of unknown type."""
+        found = {name: _schema_of(parameter) for name, parameter in self._parameters.items()}
+        return {name: schema for name, schema in found.items() if schema}
 
 
-def _rule(parameter: inspect.Parameter) -> Rule | None:
-    """What a parameter may be by its annotation, or else by its default; None if neither says it."""
+def _schema_of(parameter: inspect.Parameter) -> dict[str, Any]:
+    """The JSON Schema of a parameter; empty if neither annotation nor default gives one."""
     from pydantic import TypeAdapter
     from pydantic.errors import PydanticUserError
-
-    from wifair.scenario.components import Rule
 
     default, wanted = parameter.default, parameter.annotation
     if wanted is inspect.Parameter.empty:
@@ -171,16 +161,15 @@ def _rule(parameter: inspect.Parameter) -> Rule | None:
         type(None),
         type,
     ):  # not evaluated; no type but that of None or of no default
-        return None
+        return {}
     try:
-        node = TypeAdapter(wanted | None if default is None else wanted).json_schema()
+        schema: dict[str, Any] = TypeAdapter(wanted | None if default is None else wanted).json_schema()
     except (PydanticUserError, NameError, TypeError):
-        return None
-    options = node.get("anyOf", [])
-    if all(option.keys() == {"type"} for option in options):
-        node = {"type": [option["type"] for option in options]} if options else node
-    rule = Rule(node) if "$defs" not in node else None
-    return rule if rule and (rule.types or rule.words) else None
+        return {}
+    options = schema.get("anyOf", [])
+    if options and all(option.keys() == {"type"} for option in options):
+        return {"type": [option["type"] for option in options]}
+    return schema if "type" in schema else {}
 
 
 def named(value: Any) -> Any:
