@@ -1,6 +1,6 @@
 """The pictures of docs/lab.md, one of which is in the README: `python docs/figures/lab.py`, a minute. Wants chromium.
 
-A browser opens a lesson, plays it at its speed, goes on from each caption, applies the change that it offers, and stops when its last caption has appeared.
+A browser opens a lesson, plays it at its speed, continues after each caption, applies the change that it offers, and stops when its last caption has appeared.
 Of another it plays the captions before the first restart, and shows the air.
 """
 
@@ -49,8 +49,8 @@ def opened(lesson: str) -> Iterator[Page]:
         lab.terminate()
 
 
-def go_on(page: Page, captions: int) -> None:
-    """Goes on from each caption before that number, and waits for the last picture of the pause at that one."""
+def to_caption(page: Page, captions: int) -> None:
+    """Continues after each caption before that number, and waits for the last picture of the pause at that one."""
     while page.evaluate("lab.lesson.progress.shown") < captions:
         if page.locator("#next").is_visible():
             page.locator("#next").click()
@@ -62,12 +62,12 @@ def go_on(page: Page, captions: int) -> None:
 def main() -> None:
     """Takes the pictures."""
     with opened(LESSON) as page:
-        go_on(page, 2)
+        to_caption(page, 2)
         page.get_by_role("button", name=CHANGE).click()
-        go_on(page, 4)
+        to_caption(page, 4)
         page.screenshot(path=PICTURE, full_page=True)
     with opened(LESSON_OF_FIELD) as page:
-        go_on(page, 3)
+        to_caption(page, 3)
         page.get_by_role("button", name=RESTART).wait_for()
         page.get_by_role("button", name="Show less time").click()
         page.wait_for_timeout(500)

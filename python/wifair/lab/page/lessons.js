@@ -5,14 +5,14 @@
 import { holds } from "./measures.js";
 
 export class LessonView {
-  /** `actions`: `appear(place)` says that a caption's figures are measured; `apply(change)` and `restart(place)` do what one offers; `play()` goes on. */
+  /** `actions`: `appear(place)` says that a caption's figures are measured; `apply(change)` and `restart(place)` do what one offers; `play()` continues. */
   constructor(elements, actions) {
     Object.assign(this, elements);
     this.actions = actions;
     this.lesson = null;
     /** Whether the session is paused at a caption. */
     this.held = false;
-    this.next.addEventListener("click", () => this.goOn());
+    this.next.addEventListener("click", () => this.continue());
   }
 
   load(lesson) {
@@ -56,15 +56,15 @@ export class LessonView {
     const { shown, ended } = this.progress;
     this.next.hidden = !this.held || ended || this.now.asked;
     const text = ended ? "That is the end of the lesson; go on and try something yourself."
-      : this.now.asked ? (this.held ? "Paused. The key → presses that button; Space goes on without it." : "")
-        : this.held ? "Paused. The keys → and Space go on, too."
+      : this.now.asked ? (this.held ? "Paused. The key → presses that button; Space continues without it." : "")
+        : this.held ? "Paused. The keys → and Space continue, too."
           : shown === 0 ? this.lesson.about
             : this.lesson.caption[shown - 1].restart ? "The run has begun again. Go on and watch." : "Go on and watch.";
     if (this.waiting.textContent !== text) this.waiting.textContent = text;
   }
 
-  /** Goes on from a pause at a caption: with what it offers, if anything. */
-  goOn() {
+  /** Continues after a pause at a caption: with what it offers, if anything. */
+  continue() {
     if (this.offer) this.offer.click();
     else this.actions.play();
   }

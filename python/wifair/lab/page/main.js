@@ -291,7 +291,7 @@ const named = () => $("lesson").value || null;
 /** Whether the session is paused at a caption of a lesson. */
 const isHeld = () => store?.message?.held;
 
-/** Starts from time zero; a run that is under way, or paused at a caption, goes on so. */
+/** Starts from time zero; a run that is under way, or paused at a caption, continues so. */
 async function beginAgain(what) {
   const playing = store?.message?.playing || isHeld();
   await ask({ type: "load", ...what });
@@ -324,7 +324,7 @@ document.addEventListener("keydown", (event) => {
   const place = Number($("speed").value);
   const keys = { " ": quietly(toggle), s: quietly(step), "+": () => setSpeed(Math.min(SPEEDS.length - 1, place + 1)),
     "-": () => setSpeed(Math.max(0, place - 1)), "[": () => zoom(2), "]": () => zoom(0.5), j: () => selectNext(1), k: () => selectNext(-1),
-    ArrowRight: lesson.held ? () => lesson.goOn() : null };
+    ArrowRight: lesson.held ? () => lesson.continue() : null };
   const action = keys[event.key];
   if (action) {
     event.preventDefault();
