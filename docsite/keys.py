@@ -55,19 +55,26 @@ def kind_of(names: set[str]) -> str | None:
 
 def keys(node: Node, root: Node | None = None, path: str = "", up: str = "") -> Iterator[Key]:
     """Every key below a table, those of inner tables with their path. `up` leads from the page to the site's root."""
-    for name, inner in resolved(node, root).get("properties", {}).items():
+    table_ = resolved(node, root)
+    for name, inner in table_.get("properties", {}).items():
         here = join(path, name)
         told = resolved(inner, root)
         about = inner.get("description") or told.get("description", "")
         choice = variants(inner, root)
         kind = kind_of(set(choice))
-        yield Key(here, _default(inner, told), _allowed(told, choice, kind, root, up), about)
+        yield Key(
+            here,
+            _default(inner, told, name in table_.get("required", [])),
+            _allowed(told, choice, kind, root, up),
+            about,
+        )
         if choice and kind is None:
-            for variant in choice.values():
+            for word, variant in choice.items():
                 rest = {
                     key: value for key, value in resolved(variant, root).get("properties", {}).items() if key != "name"
                 }
-                yield from keys({"properties": rest}, root, here, up)
+                for key in keys({"properties": rest}, root, here, up):
+                    yield replace(key, about=f"{key.about} Only with `{word}`.")
         elif not choice and "properties" in told:
             yield from keys(told, root, here, up)
         elif "properties" in (items := resolved(told.get("items", {}), root)):
@@ -80,7 +87,7 @@ def component_keys(node: Node) -> Iterator[Key]:
     kind = kind_of(set(choice))
     yield Key(
         "name",
-        _default(node, node),
+        _default(node, node, False),
         _allowed(node, choice, kind, None, ""),
         "The component. The other keys are its parameters.",
     )
@@ -94,14 +101,14 @@ def component_keys(node: Node) -> Iterator[Key]:
         yield replace(key, about=key.about + only)
 
 
-def _default(inner: Node, told: Node) -> str:
-    value = inner.get("default", told.get("default", ...))
-    if value is ...:
-        return "needed" if "default" not in inner else "–"
+def _default(inner: Node, told: Node, needed: bool) -> str:
+    value = inner.get("default", told.get("default"))
     if value is None:
-        return "–"
+        return "needed" if needed else "–"
     if isinstance(value, Mapping):
-        return f"`{value['name']}`" if "name" in value else "see its keys"
+        if "name" not in value:
+            return "see its keys"
+        value = value["name"]
     return f"`{json.dumps(value, ensure_ascii=False)}`"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any, get_args
 
@@ -135,12 +136,13 @@ def _bss() -> list[Key]:
         "channel": "Number of its channel, of the band of `[phy]` and its width. Without the key in any BSS, all are on one channel.",
         "width_mhz": "Width of its channel in MHz. Without the key, that of `[phy]`.",
         "primary": "Number of its primary channel of 20 MHz. Without the key, the lowest in its channel.",
+        "punctured": "Numbers of channels of 20 MHz in its channel that it never uses; from 802.11be on.",
         "ap": "Keys of `[ap]`, which hold over that table.",
         "wire": "A separate wire, with keys of `[wire]` that hold over that table; `{}` for one like that. Without the key, the BSS shares "
         "the wire of the first.",
     }
     numbers = {"channel": "a channel number", "width_mhz": "20, 40, 80, 160 or 320", "primary": "a channel number"}
-    allowed = {**numbers, "ap": "a table", "wire": "a table"}
+    allowed = {**numbers, "punctured": "a list of channel numbers", "ap": "a table", "wire": "a table"}
     return [_field(BssTable, name, about, allowed.get(name, "")) for name, about in told.items()]
 
 
@@ -165,7 +167,13 @@ def _building() -> list[Key]:
         "set": "Keys that hold over what is drawn. `--set` of such a key is added to it.",
     }
     return [
-        Key(name, f"`{DEFAULTS[name]}`" if DEFAULTS.get(name) else "–", RULES[name][1], told[name]) for name in RULES
+        Key(
+            name,
+            "needed" if name == "model" else _shown(DEFAULTS.get(name)),
+            RULES[name][1],
+            told[name],
+        )
+        for name in RULES
     ]
 
 
@@ -196,9 +204,13 @@ def _group(model: type[Any]) -> list[Key]:
 def _field(model: type[Any], name: str, about: str, allowed: str = "") -> Key:
     field = model.model_fields[name]
     words = [f"`{word}`" for word in get_args(field.annotation) if isinstance(word, str)]
-    default = "needed" if field.is_required() else "–" if field.default in (None, "") else f"`{field.default}`"
+    default = "needed" if field.is_required() else _shown(field.default)
     plain = "a whole number, 1 or more" if field.annotation is int else "a text"
     return Key(name, default, allowed or ", ".join(words) or plain, about)
+
+
+def _shown(default: object) -> str:
+    return "–" if default in (None, "", {}) else f"`{json.dumps(default)}`"
 
 
 def _dialects() -> list[str]:

@@ -101,6 +101,21 @@ def test_every_section_of_the_reference_has_keys() -> None:
     assert "he_ltf" in of_phys
 
 
+def test_a_key_is_needed_only_where_a_scenario_without_it_is_refused() -> None:
+    needed = re.findall(r"^\| `([^`]+)` \| [^|]+ \| needed \|", reference.page(), re.MULTILINE)
+    assert sorted(set(needed)) == [
+        *("at_s", "direction", "fading.coherence_time_s", "fading.sigma_db", "flows.group"),
+        *("frame_error_rate.by_rate[].data", "gains[].between", "gains[].gain_db", "model", "name"),
+        *("station.frame_error_rate.by_rate[].data", "station.name"),
+        *("walls[].from_m", "walls[].loss_db", "walls[].to_m", "wire.one_way_delay_ms"),
+    ]
+
+
+def test_a_key_of_one_choice_says_which() -> None:
+    rows = re.findall(r"^\| `hardware\.aql_high_us` \|.*Only with `(\w+)`\. \|$", reference.page(), re.MULTILINE)
+    assert rows == ["firmware", "ath10k", "hwsim"] * 2  # of access points and of stations
+
+
 def keys_of(schema: dict[str, Any]) -> set[str]:
     nodes = [schema, *schema["$defs"].values()]
     nodes += [option for node in nodes for option in node.get("oneOf", [])]
