@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from wifair.scenario.components import engine_schema, variants
+from wifair.scenario.components import engine_schema
+from wifair.scenario.keys import parameters
 
-from docsite.keys import KINDS, folder, keys, table
+from docsite.keys import KINDS, folder, table
 from docsite.pictures import PICTURES
 
 ROOT = Path(__file__).parent.parent
@@ -54,25 +54,11 @@ def page(kind: str, name: str) -> str:
         parts += [f"![{name} in the standard cell](../images/{kind}/{name}.png)", f"*{PICTURES[kind].caption}*"]
     needed = 'profile = "today"\n' if component.get("needs_rack") else ""
     parts += ["## In a scenario", f"```toml\n{CHOSEN[kind].format(name=name, needed=needed)}\n```"]
-    found = list(keys(*parameters(kind, name), up="../"))
-    found = [key for key in found if key.path != "name"]
-    parts += ["## Parameters", table(found, "parameter") if found else "None."]
+    found = parameters(kind, name)
+    parts += ["## Parameters", table(found, "parameter", up="../") if found else "None."]
     parts += ["## In its author's words", head_comment(kind, name)]
     parts.append(f"*From `{source(kind, name).relative_to(ROOT)}`.*")
     return "\n\n".join(parts) + "\n"
-
-
-def parameters(kind: str, name: str) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """The schema of a component's parameters, and the root of its references (None: the plan)."""
-    component = next(found for found in engine_schema()[kind] if found["name"] == name)
-    if "parameters" in component:
-        return component["parameters"], component["parameters"]
-    names = {found["name"] for found in engine_schema()[kind]}
-    for node in engine_schema()["plan"]["$defs"].values():
-        choice = variants(node)
-        if set(choice) == names:
-            return dict(choice[name]), None
-    raise LookupError(f"the plan offers no choice of {kind}")
 
 
 def source(kind: str, name: str) -> Path:

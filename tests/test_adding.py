@@ -103,7 +103,6 @@ def test_a_component_of_each_kind_is_one_file_and_one_line(
     schema = told()
     for module in (components, pages):
         monkeypatch.setattr(module, "engine_schema", lambda: schema)
-    monkeypatch.setattr("docsite.keys.engine_schema", lambda: schema)
     monkeypatch.setattr("wifair.scenario.scenario.engine_schema", lambda: schema)
     forget_the_schema()
     monkeypatch.setattr(pages, "ROOT", copy)

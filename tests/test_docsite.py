@@ -19,6 +19,7 @@ from test_notebooks import NOTEBOOKS, Ran, check_run, run_by_docsite
 from wifair import plots, stats
 from wifair.cli.app import app
 from wifair.scenario.components import engine_schema
+from wifair.scenario.keys import parameters_node
 
 from docsite import commands, components, python, reference
 from docsite.__main__ import assemble
@@ -59,7 +60,7 @@ def test_every_component_has_a_page_with_all_that_it_says(kind: str, name: str) 
     page = dict(components.pages())[f"{folder(kind)}/{name}.md"]
     assert f"`{name}`" in page
     assert components.head_comment(kind, name).strip()
-    for parameter, node in components.parameters(kind, name)[0].get("properties", {}).items():
+    for parameter, node in parameters_node(kind, name)[0].get("properties", {}).items():
         if parameter != "name":
             assert re.search(rf"^\| `{parameter}` \|.*\| \S.* \|$", page, re.MULTILINE), (parameter, node)
 
@@ -93,9 +94,7 @@ def test_every_section_of_the_reference_has_keys() -> None:
     rows = {told.split("\n")[0]: re.findall(r"^\| `([^`]+)` \|", told, re.MULTILINE) for told in sections}
     assert all(rows.values()), rows
     of_phys = {
-        key
-        for name in ("802.11b", "802.11g", "802.11be")
-        for key in components.parameters("phys", name)[0]["properties"]
+        key for name in ("802.11b", "802.11g", "802.11be") for key in parameters_node("phys", name)[0]["properties"]
     }
     assert set(rows["`[phy]`"]) == of_phys | {"name"}
     assert "he_ltf" in of_phys

@@ -2,6 +2,8 @@
 
 scenario.py               the model: from TOML or Python to an explicit plan
 components.py             the engine's schema, and the check of settings against it
+keys.py                   the keys of tables and components, from that schema
+reference.py              every key of a scenario, by section
 places.py                 which station of a named group each flow of a group has
 overrides.py              layered settings, and assignments to keys
 dialects.py, profiles.py  named sets of settings
