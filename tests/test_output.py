@@ -24,7 +24,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 def commands() -> list[list[str]]:
     """The commands of the README's code that print results and those of the help's examples, shortened; each once."""
     found = re.findall(
-        r"^(wifair (?:new|check|run|compare|explain|schemes|sweep).*?)(?:\s+#.*)?$", README, re.MULTILINE
+        r"^(wifair (?:new|check|run|compare|explain|schemes|keys|sweep).*?)(?:\s+#.*)?$", README, re.MULTILINE
     )
     inner = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     found += [line.removeprefix("Example: ") for c in inner.values() for line in (c.epilog or "").split("\n") if line]
@@ -33,7 +33,7 @@ def commands() -> list[list[str]]:
         options = (
             {name for parameter in inner[words[1]].params for name in parameter.opts} if words[1] in inner else set()
         )
-        if words[1] in ("check", "run", "compare", "explain", "schemes", "new"):
+        if words[1] in ("check", "run", "compare", "explain", "schemes", "keys", "new"):
             told.append(words[1:] + (SHORT if "--seeds" in options else []))
     return told
 

@@ -15,6 +15,7 @@ from wifair.cli import (
     field,
     fit,
     imported,
+    keys,
     lab,
     new,
     paper,
@@ -61,3 +62,4 @@ app.command("paper", cls=Command, epilog=paper.EXAMPLE)(paper.paper)
 app.command("report", cls=Command, epilog=report.EXAMPLE)(report.report)
 app.command("cite", cls=Command, epilog=cite.EXAMPLE)(cite.cite)
 app.command("schemes", cls=Command, epilog=schemes.EXAMPLE)(schemes.schemes)
+app.command("keys", cls=Command, epilog=keys.EXAMPLE)(keys.keys)
