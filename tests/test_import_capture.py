@@ -18,12 +18,13 @@ from conftest import new_file
 from test_import import BRIEF, DAMAGED, check_damaged, damaged, simulated_once
 from wifair import Scenario, Traces
 from wifair.errors import InputError
-from wifair.observed import calibration, capture, document, imported, observe
+from wifair.observed import calibration, capture, conversations, document, imported, observe
 from wifair.observed.as_ap import write
 from wifair.observed.bitrate import Bitrate
-from wifair.observed.conversations import Way
+from wifair.observed.conversations import UDP, Connection, Way
 from wifair.observed.network import Observed
 from wifair.observed.radio_header import frame
+from wifair.observed.written import text
 from wifair.study.job import Progress
 
 CELL: dict[str, Any] = {
@@ -184,6 +185,104 @@ def test_datagrams_count_whose_first_frame_was_not_received(tmp_path: Path) -> N
     observed = observe([tmp_path / "seed-1" / "ap-air.pcapng"])
     [station] = observed.stations.values()
     assert [each.mbps for each in station.traffic] == [pytest.approx(2, rel=0.03)] * 2
+
+
+def both_ways(name: str, station: str, told: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"name": f"{name}-{way}", "station": station, "direction": way, "application": told} for way in ("up", "down")
+    ]
+
+
+# Two calls of different codecs and marks next to an upload, and datagrams that are no call.
+WITH_CALLS: dict[str, Any] = {
+    **CELL,
+    "run": {"warmup_s": 0, "duration_s": 6},
+    "stations": [{"name": name, "mcs": 7} for name in ("phone", "desk", "console", "camera")],
+    "flows": [
+        {"name": "call", "station": "phone", "direction": "down", "application": "voip"},
+        {
+            "name": "other-call",
+            "station": "desk",
+            "direction": "up",
+            "application": {"name": "voip", "packet_ms": 30, "voice_bytes": 24, "dscp": 0},
+        },
+        {"name": "game", "station": "console", "direction": "down", "application": "game"},
+        *both_ways("voice", "camera", {"name": "udp", "rate_mbps": 0.0688, "payload_bytes": 172}),
+        {"name": "upload", "station": "desk", "direction": "up"},
+    ],
+}
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("name", ["ap-air", "ap-wire"])
+def test_calls_of_a_run_are_read_from_its_capture(name: str, tmp_path: Path) -> None:
+    """The dumps of the same access point give the counters, and the capture the flows."""
+    results = Scenario.from_settings(WITH_CALLS).run(seeds=1, traces=Traces(tmp_path))
+    write(results, tmp_path)
+    folder = tmp_path / "seed-1"
+    dumps = [folder / file for file in ("station.txt", "survey.txt", "info.txt")] if name == "ap-air" else []
+    observed = observe([*dumps, folder / f"{name}.pcapng"])
+    told: dict[str, list[dict[str, Any]]] = {"voip": [], "udp": []}
+    for each in (traffic for station in observed.stations.values() for traffic in station.traffic):
+        application = each.keys.value.get("application", {})
+        if application:
+            told[application["name"]].append({**application, "mbps": (each.mbps, each.back_mbps), "by": each.keys.what})
+    first, second = sorted(told["voip"], key=lambda call: call["packet_ms"])
+    assert (first["packet_ms"], first["voice_bytes"], first["dscp"]) == (20, 160, 46)
+    assert (second["packet_ms"], second["voice_bytes"], second["dscp"]) == (30, 24, 0)
+    assert first["by"] == "datagrams, taken for a call: 172 bytes every 20 ms both ways"
+    assert first["mbps"] == (pytest.approx(172 * 8 / 20e3, rel=0.05),) * 2
+    sizes = sorted(each["payload_bytes"] for each in told["udp"])
+    assert sizes == [pytest.approx(141, abs=5), 172, 172], "a game's server, and two flows, each with a port for itself"
+    if dumps:
+        with brief_runs():
+            made = document(observed, "calls")
+        [call, *_] = [flow for flow in made.scenario().plan()["flows"] if flow["application"]["name"] == "voip"]
+        assert (call["application"]["packet_ms"], call["direction"]) == (20, "down")
+        lines = text(made).splitlines()
+        at = next(i for i, line in enumerate(lines) if '"voip", packet_ms = 20' in line)
+        assert "taken for a call: 172 bytes every 20 ms both ways" in lines[at - 1]
+
+
+def spoken(packets: int = 500, every_ms: float = 20, **changes: Any) -> int | None:
+    """The interval of a direction's packets as those of a call. `changes`: bytes and time by the number of the packet, and which are lost."""
+    way = Way()
+    for i in range(packets):
+        at = changes.get("at", lambda i: i * every_ms / 1000)(i)
+        if not changes.get("lost", lambda i: False)(i):
+            way.data(at, None, changes.get("size", lambda i: 172)(i))
+    return way.call_ms
+
+
+def test_a_call_has_packets_of_one_size_at_a_steady_interval() -> None:
+    assert spoken() == 20
+    assert [spoken(every_ms=ms) for ms in (10, 30, 40, 60)] == [10, 30, 40, 60]
+    assert [spoken(every_ms=ms) for ms in (5, 25, 35, 100)] == [None] * 4
+    assert spoken(90) is None, "too few"
+    assert spoken(size=lambda i: 301) is None
+    assert spoken(size=lambda i: 12) is None, "RTP's header alone"
+    assert spoken(size=lambda i: 60 + i % 40) is None, "as of games, and of codecs with a variable rate"
+    assert spoken(size=lambda i: 80 if i % 100 == 0 else 172) == 20, "RTCP among them"
+    assert spoken(lost=lambda i: i % 20 == 0) == 20
+    assert spoken(at=lambda i: i * 0.02 + (0.2 if i % 50 > 25 else 0)) == 20, "queues delay some"
+    assert spoken(lost=lambda i: i % 100 < 40) is None, "pauses, which a call of `voip` does not have"
+    assert spoken(at=lambda i: i // 150 * 3 + i % 150 * 0.001) is None, "bursts"
+
+
+def test_two_directions_that_differ_are_no_call() -> None:
+    def application(up: tuple[int, int, int], down: tuple[int, int, int]) -> set[str]:
+        connection = Connection("station", UDP, (b"", 1))
+        for is_up, (every_ms, size, dscp) in ((True, up), (False, down)):
+            for i in range(10_000 // every_ms):
+                connection.ways[is_up].data(i * every_ms / 1000, None, size, dscp)
+        flows, rest = conversations._traffic(connection, "file", 0.0, 10.0)
+        assert not rest
+        return {each.keys.value["application"]["name"] for each in flows}
+
+    assert application((20, 172, 46), (20, 172, 46)) == {"voip"}
+    assert application((20, 172, 46), (40, 172, 46)) == {"udp"}
+    assert application((20, 172, 46), (20, 160, 46)) == {"udp"}
+    assert application((20, 172, 46), (20, 172, 0)) == {"udp"}, "a call has one mark"
 
 
 @pytest.mark.whole

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -21,6 +22,14 @@ SYN, ACK, ECHO = 0x02, 0x10, 8
 CHOSEN_PORTS = 32_768
 # UDP payload of a packet of 1,500 bytes.
 MOST_PAYLOAD = 1472
+# A call: packets of one size, at most this one, at the same interval both ways: so many frames of 10 ms, but for a share.
+CALL_PAYLOAD, CALL_FRAME_MS, CALL_FRAMES, CALL_OFF = 300, 10, range(1, 7), 0.1
+# The least number of its packets each way, and the share of them that have the size.
+CALL_PACKETS, CALL_ALIKE = 100, 0.9
+# The packets of each second over those of its interval, at least and at most: queues delay some by less than half a second.
+CALL_LEAST, CALL_MOST = 0.5, 1.5
+# Bytes of the header of RTP (RFC 3550, 5.1).
+RTP_BYTES = 12
 
 
 @dataclass
@@ -33,8 +42,16 @@ class Way:
     seconds: int = 0
     last_second: int = -1
     first_at: float | None = None
+    last_at: float = 0.0
     # Of the last packet with payload.
     dscp: int = 0
+    # The size that most packets have, if most have one, and how many more these are than the others (Boyer and Moore's vote).
+    size: int = 0
+    lead: int = 0
+    # The packets of the last second with any, of the fullest second, and of the emptiest one between the first and the last.
+    in_second: int = 0
+    fullest: int = 0
+    emptiest: int = 2**30
 
     def data(self, at: float, sequence: int | None, size: int, dscp: int = 0) -> None:
         """Counts payload that was not counted before."""
@@ -52,8 +69,29 @@ class Way:
             self.end = end
         self.packets += 1
         self.first_at = at if self.first_at is None else self.first_at
+        self.last_at = at
         if int(at) != self.last_second:
-            self.seconds, self.last_second = self.seconds + 1, int(at)
+            if self.seconds > 1:
+                self.emptiest = min(self.emptiest, self.in_second)
+            self.seconds, self.last_second, self.in_second = self.seconds + 1, int(at), 0
+        self.in_second += 1
+        self.fullest = max(self.fullest, self.in_second)
+        if self.lead == 0:
+            self.size = size
+        self.lead += 1 if size == self.size else -1
+
+    @property
+    def call_ms(self) -> int | None:
+        """The interval of packets as those of a call, in milliseconds; None if they are no such packets."""
+        if self.packets < CALL_PACKETS or self.lead < CALL_ALIKE * self.packets or self.first_at is None:
+            return None
+        interval_ms = 1000 * (self.last_at - self.first_at) / (self.packets - 1)
+        frames = round(interval_ms / CALL_FRAME_MS)
+        near = frames * CALL_FRAME_MS
+        per_second = 1000 / near if near else 0
+        is_steady = CALL_LEAST * per_second <= self.emptiest and self.fullest <= CALL_MOST * per_second
+        is_near = frames in CALL_FRAMES and abs(interval_ms - near) <= CALL_OFF * near
+        return near if is_near and is_steady and RTP_BYTES < self.size <= CALL_PAYLOAD else None
 
 
 class Packet(NamedTuple):
@@ -245,6 +283,11 @@ def _traffic(
             ping = {"name": "ping", "interval_ms": max(round(interval_ms, 1), 10), **_marked(ways[True])}
             flows.append(Traffic("up", read({"application": ping}, "echoes", file)))
         return flows, rest
+    if connection.protocol == UDP and (call := _call(ways, began + elapsed, elapsed)):
+        up, down = ways[True], ways[False]
+        what = f"datagrams, taken for a call: {down.size} bytes every {call['packet_ms']} ms both ways"
+        remark = f"{down.packets} datagrams down, {up.packets} up"
+        return [Traffic("down", read({"application": call}, what, file), remark, mbps[False], back_mbps=mbps[True])], {}
     for way, each in ways.items():
         direction: Direction = "up" if way else "down"
         if connection.protocol == UDP and mbps[way] >= LEAST_MBPS:
@@ -266,6 +309,16 @@ def _traffic(
         elif connection.protocol == TCP:
             rest[way] = mbps[way]
     return flows, rest
+
+
+def _call(ways: Mapping[bool, Way], end: float, elapsed: float) -> dict[str, Any] | None:
+    """The application of a call; None if these datagrams are none, or if it has no form for them: pauses, or other packets or marks each way."""
+    up, down = ways[True], ways[False]
+    packet_ms = up.call_ms
+    alike = (up.size, up.dscp, packet_ms) == (down.size, down.dscp, down.call_ms)
+    if packet_ms is None or not alike or not all(_is_bulk(way, end, elapsed) for way in (up, down)):
+        return None
+    return {"name": "voip", "packet_ms": packet_ms, "voice_bytes": up.size - RTP_BYTES, "dscp": up.dscp}
 
 
 def _marked(way: Way) -> dict[str, int]:

@@ -103,6 +103,8 @@ class Traffic:
     remark: str = ""
     mbps: float | None = None
     rtt_ms: float | None = None
+    # Payload of what goes both ways in the other direction.
+    back_mbps: float | None = None
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,8 @@ def _rates(station: Station) -> dict[Direction, float]:
     given = {"down": station.down_mbps, "up": station.up_mbps}
     rates: dict[Direction, float] = {}
     for way in loads.DIRECTIONS:
-        flows = [each.mbps for each in station.traffic if each.direction == way and each.mbps is not None]
+        told = [each.mbps if each.direction == way else each.back_mbps for each in station.traffic]
+        flows = [mbps for mbps in told if mbps is not None]
         if flows or given[way] or (counted[way] and counters.elapsed_s):
             rates[way] = sum(flows)
     for load in loads.of_station(station):
