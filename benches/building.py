@@ -12,7 +12,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,8 +47,8 @@ LINES = {
     "all have flows": ((5, 0), (10, 0), (15, 0)),
     "5 per flat have flows": ((5, 0), (5, 5), (5, 10)),
 }
-# Runs of each of these points.
-REPEATED = 3
+# Runs of each of these points, in turn, so that a machine that is slower for a while is so for all.
+REPEATED = 5
 FIGURE = "building-cost"
 HEADINGS_OF_IDLE = (
     "stations with flows",
@@ -134,17 +134,22 @@ class WithIdle:
         return (*sizes, f"{self.exchanges:,.0f}", plus_minus(self.us, 1))
 
 
-def with_idle(busy: int, idle: int, seconds: int) -> WithIdle:
-    """Measures a point of the second table."""
-    plan = plan_of(IDLE_FLOORS, 1.0, seconds, busy, idle)
-    received = json.loads(_native.received_powers(plan, {}))["received_dbm"]
-    reached = sum(len(nodes) for nodes in received) / len(received)
-    found = [
-        in_process(floors=IDLE_FLOORS, load=1.0, seconds=seconds, threads=1, busy=busy, idle=idle)
-        for _ in range(REPEATED)
-    ]
-    us = [1e6 * run["cpu_s"] / run["exchanges"] for run in found]
-    return WithIdle(busy, idle, reached, found[0]["exchanges"], us)
+def with_idle(points: Iterable[tuple[int, int]], seconds: int) -> dict[tuple[int, int], WithIdle]:
+    """Measures the points of the second table."""
+    costs: dict[tuple[int, int], list[float]] = {point: [] for point in points}
+    exchanges: dict[tuple[int, int], float] = {}
+    for number in range(1, REPEATED + 1):
+        for (busy, idle), us in costs.items():
+            run = in_process(floors=IDLE_FLOORS, load=1.0, seconds=seconds, threads=1, busy=busy, idle=idle)
+            exchanges[busy, idle] = run["exchanges"]
+            us.append(1e6 * run["cpu_s"] / run["exchanges"])
+        print(f"idle stations: {number} of {REPEATED} rounds", flush=True)
+    found = {}
+    for (busy, idle), us in costs.items():
+        received = json.loads(_native.received_powers(plan_of(IDLE_FLOORS, 1.0, seconds, busy, idle), {}))
+        reached = [len(nodes) for nodes in received["received_dbm"]]
+        found[busy, idle] = WithIdle(busy, idle, sum(reached) / len(reached), exchanges[busy, idle], us)
+    return found
 
 
 def drawn(points: Mapping[tuple[int, int], WithIdle], folder: Path) -> None:
@@ -194,12 +199,11 @@ def main() -> None:
         rows.append(row(floors, load, arguments.seconds))
         print(rows[-1], flush=True)
     points = dict.fromkeys(point for of_line in LINES.values() for point in of_line)
-    of_idle = {}
-    for busy, idle in points:
-        of_idle[busy, idle] = with_idle(busy, idle, arguments.seconds)
-        print(of_idle[busy, idle].row(), flush=True)
-    rows_of_idle = [point.row() for point in of_idle.values()]
-    texts = {MARKS: table(HEADINGS, rows), MARKS_OF_IDLE: table(HEADINGS_OF_IDLE, rows_of_idle)}
+    of_idle = with_idle(points, arguments.seconds)
+    texts = {
+        MARKS: table(HEADINGS, rows),
+        MARKS_OF_IDLE: table(HEADINGS_OF_IDLE, [point.row() for point in of_idle.values()]),
+    }
     if arguments.page:
         drawn(of_idle, arguments.page.parent / "images")
     for marks, text in texts.items():
