@@ -263,10 +263,5 @@ def _plain(text: str) -> str:
 
 
 def _linked(text: str) -> str:
-    """Markdown in one line, with the file of each page that it links to, and without links to code."""
-
-    def shown(link: re.Match[str]) -> str:
-        page = link[2].partition("#")[0]
-        return f"{link[1]}, docs/{page}" if page.endswith(".md") else link[1]
-
-    return " ".join(LINK.sub(shown, text).split())
+    """Markdown in one line, without its links: an installed package has no pages."""
+    return " ".join(LINK.sub(r"\1", text).split())
