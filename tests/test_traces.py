@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -508,15 +509,37 @@ def test_one_scenario_at_a_time(tmp_path: Path) -> None:
 
 @pytest.mark.needs("tshark")
 def test_the_commands_of_the_page(tmp_path: Path) -> None:
-    """Every command of docs/traces.md runs and prints something."""
+    """Every command of docs/traces.md runs and prints something, and the answers to its questions follow from what is printed."""
     page = (ROOT / "docs" / "traces.md").read_text()
     blocks = [block.split("```")[0] for block in page.split("```sh\n")[1:]]
-    assert len(blocks) == 8
+    assert len(blocks) == 9
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    for block in blocks:
+
+    def printed(block: str) -> str:
         # `head` may leave before tshark has said everything: no pipefail.
         command = ["bash", "-eu", "-c", block]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert done.stdout.strip(), block
+        return done.stdout
+
+    *_, lecture, air, collisions, losses, window, acks = blocks
+    found = {block: printed(block) for block in blocks}
+    answers = [line for line in page.splitlines() if line.startswith("*") and line.endswith("*") and "**" not in line]
+    seconds = [float(line.split()[1]) for line in found[air].splitlines()]
+    assert [f"{value:.1f}" for value in seconds[:3]] == ["1.9"] * 3
+    assert f"The far one: {seconds[3]:.2f} s of 20, each of the others 1.9 s." in answers[0]
+    one, two, three, four = (line.split()[0] for line in found[collisions].splitlines())
+    assert f"{one}, {two}, {three} and {four}:" in answers[1]
+    upload, download = re.findall(r"<> \d+\.\d \| +(\d+) \| +(\d+) \|", found[losses])
+    assert upload == ("0", "0")
+    assert f"{download[0]} retransmissions and {download[1]} duplicate ACKs" in answers[2]
+    in_flight = printed(window.replace("| head -20", ""))
+    assert max(int(line.split()[1]) for line in in_flight.splitlines()) == 42 * 1460
+    assert "42 segments, 61,320 bytes" in answers[3]
+    filtered = printed(lecture.rstrip() + " --set ap.scheme=ack-filtering --pcap filtered") and printed(
+        acks.replace("captures/", "filtered/")
+    )
+    tail_drop, ack_filtering = (" arrive and ".join(text.split()) for text in (found[acks], filtered))
+    assert answers[4] == f"*Tail drop: {tail_drop} leave. ACK filtering: {ack_filtering} leave.*"
