@@ -319,6 +319,8 @@ class _Run:
 
     def run(self) -> None:
         advising, advice = self.advising, self.advice
+        if advice.changes:
+            self._look()
         advice.search = self._search("changes", advising.settable, "search")
         advice.best = self._best(advice.search)
         advice.beyond = self._search("schemes", advising.unsettable, "beyond")
@@ -350,11 +352,12 @@ class _Run:
         One replication tells. Only where it has no value the others of the first stage run too, and one of them may have one.
         """
         missing = list(self.advice.yardsticks)
+        cells = self._cells([OWN], self.advice.scenario)
         for seeds in (range(1, 2), range(2, rule.STAGES[0] + 1)):
             if missing:
-                study = Study(self._cells([OWN], self.advice.scenario), seeds)
-                results = self._judged(study.run(self.threads, dask=self.dask))
-                own = found(results, self.advice.plan, missing)[OWN]
+                with self.bars("the goals in the scenario as it is") as bar:
+                    results = Study(cells, seeds).run(self.threads, bar, self.store, dask=self.dask)
+                own = found(self._judged(results), self.advice.plan, missing)[OWN]
                 missing = [each for each in missing if not np.isfinite(own[each.criterion.id]).any()]
         for each in missing:
             raise InputError(
@@ -375,8 +378,6 @@ class _Run:
 
     def _results(self, title: str, cells: Sequence[Cell], seeds: Sequence[int]) -> Results:
         with self.bars(f"{title}, seeds {seeds[0]} to {seeds[-1]} of {len(cells)} scenarios") as bar:
-            if not self.advice.runs:
-                self._look()
             results = Study(cells, seeds).run(self.threads, bar, self.store, dask=self.dask)
         self.advice.runs += len(cells) * len(seeds)
         return results
