@@ -418,7 +418,7 @@ def test_a_restart_sets_what_cannot_change_during_a_run(lab: Lab) -> None:
 
 def test_a_caption_appears_once_and_for_all(lab: Lab) -> None:
     def progress(socket: ClientConnection) -> dict[str, Any]:
-        """The next progress that a browser is told."""
+        """The next progress that a browser receives."""
         while (message := json.loads(socket.recv(60)))["type"] != "progress":
             if message["type"] == "state":
                 socket.send('{"type": "seen"}')
