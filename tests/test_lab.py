@@ -359,6 +359,22 @@ def test_a_slow_browser_gets_fewer_pictures_and_the_engine_goes_on(lab: Lab) -> 
         assert pictures <= 3, "it has acknowledged none"
 
 
+def test_a_browser_that_was_not_ready_gets_the_last_picture_before_a_pause(lab: Lab) -> None:
+    with lab.hello() as slow, lab.hello() as quick:
+        assert ask(quick, 1, type="play", speed=1)["type"] == "done"
+        for _ in range(12):
+            picture(quick)
+        assert ask(quick, 2, type="pause")["type"] == "done"
+        last = picture(quick)
+        while last["playing"]:
+            last = picture(quick)
+        numbers = [picture(slow)["number"]]
+        while numbers[-1] < last["number"]:
+            numbers.append(picture(slow)["number"])
+        assert numbers[-1] == last["number"]
+        assert len(numbers) <= 4, "it has acknowledged none while the session ran"
+
+
 def test_a_session_over_the_socket_is_what_it_saves(lab: Lab) -> None:
     with lab.hello() as socket:
         assert ask(socket, 1, type="load", lesson=None)["type"] == "done"
@@ -793,6 +809,18 @@ def page(lab: Lab, browser: Browser) -> Iterator[Page]:
     assert problems == []
 
 
+@contextmanager
+def another_page(lab: Lab, browser: Browser, script: str = "") -> Iterator[Page]:
+    """One more browser of a lab, with a script that runs before the page's own. It ends with the block."""
+    with browser.new_context() as context:
+        shown = context.new_page()
+        if script:
+            shown.add_init_script(script)
+        shown.goto(lab.url)
+        until(shown, "globalThis.lab?.ready === true")
+        yield shown
+
+
 def until(page: Page, condition: str, seconds: float = 60) -> None:
     """Waits until the expression holds in the page. (Playwright's own wait wants `eval`, which the page forbids.)"""
     end = time.monotonic() + seconds
@@ -979,66 +1007,52 @@ def test_pauses_at_captions_change_nothing_that_is_simulated(page: Page) -> None
 
 @browser_needed
 def test_all_browsers_of_a_lab_pause_and_go_on_together(lab: Lab, page: Page, browser: Browser) -> None:
-    context = browser.new_context()
-    other = context.new_page()
-    other.goto(lab.url)
-    until(other, "globalThis.lab?.ready === true")
-    open_lesson(page, "one-slow-station", 12)
-    now = held(page, 1)
-    assert held(other, 1) == now
-    other.get_by_role("button", name="Next").click()
-    held(page, 2)
-    held(other, 2)
-    other.reload()
-    until(other, "globalThis.lab?.ready === true")
-    held(other, 2)
-    other.get_by_role("button", name="Share airtime instead").click()
-    held(page, 3)
-    assert page.get_by_role("button", name="Share airtime instead").is_disabled()
-    page.get_by_label("Pause at each caption").uncheck()
-    until(other, "!document.getElementById('pauses').checked")
-    page.keyboard.press("ArrowRight")
-    until(other, "lab.lesson.progress.ended")
-    assert other.evaluate("lab.store.message.playing && !lab.lesson.held")
-    context.close()
+    with another_page(lab, browser) as other:
+        open_lesson(page, "one-slow-station", 12)
+        now = held(page, 1)
+        assert held(other, 1) == now
+        other.get_by_role("button", name="Next").click()
+        held(page, 2)
+        held(other, 2)
+        other.reload()
+        until(other, "globalThis.lab?.ready === true")
+        held(other, 2)
+        other.get_by_role("button", name="Share airtime instead").click()
+        held(page, 3)
+        assert page.get_by_role("button", name="Share airtime instead").is_disabled()
+        page.get_by_label("Pause at each caption").uncheck()
+        until(other, "!document.getElementById('pauses').checked")
+        page.keyboard.press("ArrowRight")
+        until(other, "lab.lesson.progress.ended")
+        until(other, "lab.store.message.playing && !lab.lesson.held")
 
 
 @browser_needed
 def test_scenes_that_change_while_pictures_are_drawn_do_not_stop_it(lab: Lab, browser: Browser) -> None:
     """A browser that draws late gets the next scene between a picture and its drawing."""
-    context = browser.new_context()
-    shown = context.new_page()
     late = """const post = Worker.prototype.postMessage;
         Worker.prototype.postMessage = function (...given) { setTimeout(() => post.apply(this, given), 150); };
         const soon = requestAnimationFrame;
         globalThis.requestAnimationFrame = (f) => soon(() => setTimeout(() => f(performance.now()), 150));"""
-    shown.add_init_script(late)
-    shown.goto(lab.url)
-    until(shown, "globalThis.lab?.ready === true")
-    *others, last = lessons()
-    for name in [*others, ""] * 2:
-        shown.get_by_label("Lesson").select_option(name)
+    with another_page(lab, browser, late) as shown:
+        *others, last = lessons()
+        for name in [*others, ""] * 2:
+            shown.get_by_label("Lesson").select_option(name)
+            shown.get_by_role("button", name="Play").click()
+            shown.wait_for_timeout(60)
+        # No scene before this one belongs to the last lesson, so no other can follow once it is seen.
+        shown.get_by_label("Lesson").select_option(last)
+        until(shown, f"lab.lesson.lesson?.name === '{last}' && lab.store.state?.time_ns === 0")
         shown.get_by_role("button", name="Play").click()
-        shown.wait_for_timeout(60)
-    # No scene before this one belongs to the last lesson, so no other can follow once it is seen.
-    shown.get_by_label("Lesson").select_option(last)
-    until(shown, f"lab.lesson.lesson?.name === '{last}' && lab.store.state?.time_ns === 0")
-    shown.get_by_role("button", name="Play").click()
-    until(shown, "lab.store.state?.time_ns > 0")
-    context.close()
+        until(shown, "lab.store.state?.time_ns > 0")
 
 
 @browser_needed
 def test_a_page_that_writes_after_its_worker_has_drawn_is_ready(lab: Lab, browser: Browser) -> None:
-    context = browser.new_context()
-    shown = context.new_page()
-    shown.add_init_script(
-        "const soon = requestAnimationFrame;"
-        "globalThis.requestAnimationFrame = (f) => soon(() => setTimeout(() => f(performance.now()), 400));"
-    )
-    shown.goto(lab.url)
-    until(shown, "globalThis.lab?.ready === true")
-    context.close()
+    late = """const soon = requestAnimationFrame;
+        globalThis.requestAnimationFrame = (f) => soon(() => setTimeout(() => f(performance.now()), 400));"""
+    with another_page(lab, browser, late) as shown:
+        assert shown.evaluate("lab.pictures > 0 && lab.writes.length > 0")
 
 
 @browser_needed

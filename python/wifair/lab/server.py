@@ -102,11 +102,26 @@ class Client:
         self.messages: asyncio.Queue[str] = asyncio.Queue(64)
         self.picture: str | None = None
         self.under_way = 0
+        # Whether the last picture came while it was not ready.
+        self.is_behind = False
         self.news = asyncio.Event()
 
     def can_take(self) -> bool:
         """Whether it is ready for a picture."""
         return self.under_way < PICTURES_UNDER_WAY and self.picture is None
+
+    def show(self, picture: str) -> None:
+        """Queues a picture if it is ready for one."""
+        self.is_behind = not self.can_take()
+        if not self.is_behind:
+            self.picture = picture
+            self.news.set()
+
+    def seen(self, last: str) -> None:
+        """It has drawn a picture. If it missed the last one, this is queued: while the session is paused, no other follows."""
+        self.under_way = max(0, self.under_way - 1)
+        if self.is_behind:
+            self.show(last)
 
     def tell(self, message: Table) -> None:
         """Queues a message. If the queue is full, the oldest message is dropped."""
@@ -144,6 +159,7 @@ class Lab:
         self.set: Table = {}
         self.clients: set[Client] = set()
         self.connections = 0
+        self.last_picture = ""
         self.stopping = asyncio.Event()
         self.loop: asyncio.AbstractEventLoop | None = None
         self.driver = Driver(self._session(opened, {}), self._publish)
@@ -174,10 +190,9 @@ class Lab:
                 self.loop.call_soon_threadsafe(self._hand_out, text)
 
     def _hand_out(self, text: str) -> None:
+        self.last_picture = text
         for client in self.clients:
-            if client.can_take():
-                client.picture = text
-                client.news.set()
+            client.show(text)
         self._want()
 
     def _want(self) -> None:
@@ -270,7 +285,7 @@ class Lab:
     async def _obey(self, client: Client, message: Table, number: int | None) -> None:
         driver, kind = self.driver, message.get("type")
         if kind == "seen":
-            client.under_way = max(0, client.under_way - 1)
+            client.seen(self.last_picture)
             self._want()
             return
         if kind == "play":
@@ -301,7 +316,7 @@ class Lab:
         elif kind == "caption":
             await self._measured(client, message)
         elif kind == "pauses":
-            self._choose_pauses(message.get("on"))
+            await self._choose_pauses(message.get("on"))
         else:
             allowed = "play, pause, step, change, show, save, load, caption, pauses, seen"
             raise InputError(f"type: {str(kind)[:40]!r} is no message; allowed here: {allowed}.")
@@ -323,10 +338,14 @@ class Lab:
         else:
             client.tell(progress)
 
-    def _choose_pauses(self, on: object) -> None:
+    async def _choose_pauses(self, on: object) -> None:
         if not isinstance(on, bool):
             raise InputError(f"on: {str(on)[:40]!r} is not accepted; allowed here: true, false.")
-        self.pauses = on
+
+        def choose() -> None:
+            self.pauses = on
+
+        await self._do(choose)
         self._tell_all({"type": "pauses", "on": on})
 
     def _appear(self, place: object, generation: object) -> tuple[bool, Table]:

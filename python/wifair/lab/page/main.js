@@ -40,7 +40,7 @@ const problem = (text) => {
 };
 
 const socket = new Socket({ scene: begin, state: take, values: setValues, progress: setProgress,
-  pauses: ({ on }) => { $("pauses").checked = on; }, failed: (message) => problem(message.message) },
+  pauses: ({ on }) => { $("pauses").checked = on; }, failed: (message) => { socket.seen(); problem(message.message); } },
   (code) => {
     problem(code === 4401 ? "Refused: open the address that `wifair lab` has printed, token included."
       : "The lab has ended, or the connection is lost. Start `wifair lab` again.");
