@@ -52,9 +52,9 @@ pub use edca::{Categories, CategorySpec, Classify, Countdown, EdcaSpec, Paramete
 pub use edca_controller::EdcaControllerSpec;
 pub use field::{
     EifsAfter, FieldJournal, FieldJournalEntry, FieldReception, FieldSpec, FloorsSpec, HeardFrame, PairGain,
-    WallSpec, WidthUse,
+    WallSpec,
 };
-pub use mac::MacSpec;
+pub use mac::{MacSpec, WidthUse};
 pub use neighbours::{NeighbourSpec, ObssSpec};
 pub use node::Node;
 pub use obss::{BssTurn, Obss};

@@ -10,7 +10,6 @@ use crate::beacons::BeaconsSpec;
 use crate::check;
 use crate::contention::{ArrivalWithinIfs, BackoffRange, ContentionRules};
 use crate::edca::{Countdown, EdcaSpec};
-use crate::field::WidthUse;
 use crate::phy::timing::{BssTiming, ControlFrames};
 use crate::rate::RateSpec;
 
@@ -82,6 +81,27 @@ impl MacSpec {
             arrival_within_ifs: self.arrival_within_ifs,
             at_boundaries: self.edca.as_ref().is_some_and(|edca| edca.countdown == Countdown::Edca),
         }
+    }
+}
+
+/// How wide an exchange is whose sender finds a secondary channel busy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WidthUse {
+    /// As wide as the link's mode: the sender draws a new backoff (10.23.2.5). From 802.11ac on the addressee of an RTS sends
+    /// no CTS if a secondary channel is busy there (10.3.2.9).
+    #[default]
+    Static,
+    /// As wide as the secondary channels that are idle allow; after an RTS from 802.11ac on, those of its addressee too.
+    Dynamic,
+    /// Dynamic, and PPDUs of 802.11be leave out busy channels of 20 MHz from 80 MHz on, if they may and so occupy more.
+    Punctured,
+}
+
+impl WidthUse {
+    /// Whether it is the default, which canonical plans leave out.
+    pub(crate) fn is_static(&self) -> bool {
+        *self == WidthUse::Static
     }
 }
 

@@ -13,8 +13,8 @@ use crate::field::medium::FieldMedium;
 use crate::field::reuse::{self, ObssPd, SpatialReuse};
 use crate::field::{
     Channels, Field, FieldRules, FieldSpec, NodeOfField, OperatingChannel, SecondaryRules, Surroundings,
-    WidthUse,
 };
+use crate::mac::WidthUse;
 use crate::neighbours::{NeighbourSpec, ObssSpec, neighbour_path};
 use crate::node::LinkId;
 use crate::phy::timing::BssTiming;

@@ -58,7 +58,6 @@ use reuse::SpatialReuse;
 pub(crate) use rules::FieldRules;
 pub use spec::{EifsAfter, FieldSpec, PairGain};
 pub(crate) use spec::{NodeOfField, Rows};
-pub use subchannels::WidthUse;
 pub(crate) use subchannels::{LinkWidth, OperatingChannel, SecondaryRules};
 use subchannels::{SubchannelReceiver, width_mhz_of};
 

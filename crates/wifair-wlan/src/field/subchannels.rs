@@ -7,6 +7,7 @@ use wifair_core::Time;
 
 use super::frame::FieldFrame;
 use super::power::Power;
+use crate::mac::WidthUse;
 
 /// Widths by number: 20 MHz and its doubles.
 const WIDTHS: usize = 5;
@@ -139,29 +140,6 @@ impl OperatingChannel {
     fn secondaries(self) -> impl Iterator<Item = u64> {
         let widths = (1..WIDTHS).take_while(move |&width| self.wholes[width] != self.wholes[width - 1]);
         widths.map(move |width| self.part(width) & !self.part(width - 1))
-    }
-}
-
-/// How wide an exchange is whose sender finds a secondary channel busy.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum WidthUse {
-    /// As wide as the link's mode: the sender draws a new backoff (10.23.2.5). From 802.11ac on the addressee of an RTS sends
-    /// no CTS if a secondary channel is busy there (10.3.2.9).
-    #[default]
-    Static,
-    /// As wide as the secondary channels that are idle allow; after an RTS from 802.11ac on, those of its addressee too.
-    Dynamic,
-    /// Dynamic, and PPDUs of 802.11be leave out busy channels of 20 MHz from 80 MHz on, if they may and so occupy more.
-    Punctured,
-}
-
-impl WidthUse {
-    /// Whether it is the default, which canonical plans leave out.
-    pub(crate) fn is_static(&self) -> bool {
-        *self == WidthUse::Static
     }
 }
 

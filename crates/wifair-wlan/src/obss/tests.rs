@@ -12,8 +12,8 @@ use crate::field::tests::{
     PacketAt, Trajectory, arrivals, arrive, beacons, by_tx_queue, cases, end_of_run, modern_plan, occupation,
     plan, plan_with_hardware, reception, spec, trajectory,
 };
-use crate::field::{EifsAfter, FieldSpec, PairGain, WidthUse};
-use crate::mac::MacSpec;
+use crate::field::{EifsAfter, FieldSpec, PairGain};
+use crate::mac::{MacSpec, WidthUse};
 use crate::neighbours::{NeighbourSpec, ObssSpec};
 use crate::phy::{Format, channel_numbers};
 use crate::records::{StationUsage, Usage};
