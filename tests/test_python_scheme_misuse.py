@@ -56,6 +56,8 @@ MISUSES = {
     "looks at a station that is not there": ("cx.rate_mbps(77)", "", "there is no station 77"),
     "wants a tick in the past": ("cx.tick_at(cx.now_ns)", "", "does not lie in the future"),
     "draws from nothing": ("cx.rng.below(0)", "", "no number below 0"),
+    "takes percent for a probability": ("cx.rng.chance(5)", "", "a probability is from 0 to 1, and 5 is none"),
+    "has a chance of NaN": ("cx.rng.chance(float('nan'))", "", "a probability is from 0 to 1, and NaN is none"),
     "fails by itself": ("self.no_such_thing", "", "has no attribute 'no_such_thing'"),
 }
 

@@ -314,7 +314,7 @@ impl Buffer {
         })
     }
 
-    /// Refuses the arrival.
+    /// Refuses the arrival; without a reason, as a tail drop (`Refusal.TAIL_DROP`).
     #[pyo3(signature = (arrival, reason=Refusal::TailDrop))]
     fn refuse(&self, arrival: &Packet, reason: Refusal) -> PyResult<()> {
         self.with(|call| {
@@ -325,7 +325,7 @@ impl Buffer {
         })
     }
 
-    /// Evicts a queued packet.
+    /// Evicts a queued packet; without a reason, as a victim (`Eviction.VICTIM`).
     #[pyo3(signature = (packet, reason=Eviction::Victim))]
     fn evict(&self, packet: &Packet, reason: Eviction) -> PyResult<()> {
         self.with(|call| {

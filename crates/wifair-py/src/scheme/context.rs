@@ -117,8 +117,11 @@ impl Rng {
         with(self.tx_queue, |at| Ok(at.rng.unit()))
     }
 
-    /// True with probability p; one draw, whatever p is.
+    /// True with probability p, from 0 to 1; one draw, whatever p is.
     fn chance(&self, p: f64) -> PyResult<bool> {
+        if !(0.0..=1.0).contains(&p) {
+            return Err(misuse(&format!("a probability is from 0 to 1, and {p} is none")));
+        }
         with(self.tx_queue, |at| Ok(at.rng.chance(p)))
     }
 }
