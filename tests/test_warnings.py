@@ -29,7 +29,7 @@ FLATS: dict[str, Any] = {
         for name in BSSS
     ],
 }
-LIMIT = "the AP's limit of 12 packets was never reached: any scheme would do the same"
+LIMIT = "the AP's limit of 12 packets was never reached: droptail had nothing to decide"
 EMPTY = "the AP's buffer never queued a packet: droptail had nothing to decide"
 
 

@@ -32,8 +32,9 @@ fn of_buffer(spec: &ApSpec, MeasuredBss { ap, .. }: &MeasuredBss) -> Option<Stri
         return Some(format!("the AP's buffer never queued a packet: {scheme} had nothing to decide"));
     }
     let limit = spec.tx_queue.limit_packets;
-    (touched == 0 && spec.tx_queue.scheme.build().shortcuts().release_head)
-        .then(|| format!("the AP's limit of {limit} packets was never reached: any scheme would do the same"))
+    (touched == 0 && spec.tx_queue.scheme.build().shortcuts().release_head).then(|| {
+        format!("the AP's limit of {limit} packets was never reached: {scheme} had nothing to decide")
+    })
 }
 
 /// Whether a wire may have been the bottleneck.
