@@ -162,7 +162,7 @@ def test_pairs_of_stations_are_those_of_channels_that_overlap() -> None:
 
 def test_tgax_test_4_without_rts_is_within_5_percent() -> None:
     published, bsss = tgax_test_4.PUBLISHED[False], tgax_test_4.scenario(False).run(seeds=6).bsss
-    for name, (mbps, _) in zip(("wide", "narrow"), published, strict=True):
+    for name, (mbps, *_) in zip(("wide", "narrow"), published, strict=True):
         assert bsss.filter(bsss["bss"] == name)["goodput_down_mbps"].to_numpy().mean() == pytest.approx(mbps, rel=0.05)
 
 
