@@ -7,12 +7,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from labs import Lab
 
 ROOT = Path(__file__).parent.parent
 Cli = Callable[..., subprocess.CompletedProcess[str]]
@@ -28,6 +29,7 @@ LONG = [
     "import_capture",
     "cluster",
     "docsite",
+    "lab_page",
     "lab",
     "load",
     "store",
@@ -44,7 +46,7 @@ LONG = [
 # What only `make test` runs: files whose tests need a browser, a build, other processes, or real time. Single tests, and those
 # that take more than some half a second of processor time, have the marker `whole`.
 WHOLE = {
-    *("adding", "cluster", "docsite", "emulate", "lab", "lab_connections", "load"),
+    *("adding", "cluster", "docsite", "emulate", "lab", "lab_connections", "lab_lessons", "lab_page", "load"),
     *("python_scheme_ends", "python_scheme_files", "report", "supply"),
 }
 
@@ -118,6 +120,14 @@ def here(capsys: pytest.CaptureFixture[str]) -> Cli:
         return subprocess.CompletedProcess(command, status, told.out, told.err)
 
     return call
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A lab that the tests of a file share."""
+    running = Lab(tmp_path_factory.mktemp("lab"))
+    yield running
+    running.stop()
 
 
 @dataclass
