@@ -90,8 +90,8 @@ pub struct BandKeys {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LinkKeys {
-    /// Channel width in MHz. Without the key, 20 for 802.11n and at 2.4 GHz, else 80; at a station, the BSS's
-    /// or the most that its PHY has.
+    /// Channel width in MHz, 20 to 320 as PHY and band have it. Without the key, 20 for 802.11n and at 2.4 GHz,
+    /// else 80; at a station, the BSS's or the most that its PHY has.
     pub width_mhz: Option<u16>,
     /// Greatest number of spatial streams. Without the key, 1; at a station, the BSS's or the most that its
     /// PHY has.
