@@ -36,6 +36,8 @@ from wifair.observed import imported
 from wifair.observed.calibration import NEIGHBOURS
 from wifair.observed.origins import marks
 from wifair.observed.written import summary, text
+from wifair.report.advice import of_advice
+from wifair.report.parts import Findings
 from wifair.stats import Interval, Values
 from wifair.study.store import Store
 from wifair.study.study import Study, StudyInterrupted, run_studies
@@ -493,6 +495,53 @@ def test_a_column_of_the_search_has_means_of_the_same_seeds_only(capsys: pytest.
     assert re.search(rf"^{re.escape(good.name)} +better +12 +48 \(× 2\)$", out, re.MULTILINE)
     assert re.search(r" 6 +\(× 1\)$", out, re.MULTILINE)
     assert "A change with fewer seeds than the scenario as it is has no mean" in out.replace("\n", " ")
+
+
+# What a reader asks of the advice
+
+
+def made(goals: Sequence[str], scenario: dict[str, Any], best: str, **searched: Sequence[float]) -> Advice:
+    """Advice with made-up means by goal: of the scenario as it is, and of changes by the first letter of their names, the best one confirmed with the same."""
+    wanted = yardsticks(Scenario(**scenario).plan(), parsed(goals))
+    noise = np.linspace(-0.01, 0.01, 12)
+    values: dict[str, Mapping[str, Values]] = {
+        OWN if name == "own" else f"change {name}": {
+            each.criterion.id: mean * (1 + noise) for each, mean in zip(wanted, means, strict=True)
+        }
+        for name, means in searched.items()
+    }
+    changes = {name: Change(name, "") for name in values if name != OWN}
+    told = Advice(Scenario(**scenario), wanted, changes, best=changes[f"change {best}"])
+    judged = advice._judging(wanted)
+    told.searched, told.search = values, rule.verdict(values, told.criteria, judged)
+    told.values = {name: values[name] for name in (OWN, f"change {best}")}
+    told.confirmed = rule.verdict(told.values, told.criteria, judged)
+    return told
+
+
+def in_text(told: Advice, capsys: pytest.CaptureFixture[str]) -> str:
+    print_advice(told, "mine", verbose=False)
+    return " ".join(capsys.readouterr().out.split())
+
+
+def in_page(told: Advice) -> str:
+    """What the section "In short" of the page says."""
+    [findings] = [part for part in of_advice(told, "mine", ["advise"]).sections[0].parts if isinstance(part, Findings)]
+    return " ".join(findings.sentences)
+
+
+def test_an_imported_scenario_that_was_not_compared_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    told = made(["pings"], BLOATED, "a", own=[100], a=[20])
+    said = "was not compared with the measurement here: `wifair explain SCENARIO --measured FILES` does that."
+    content = "[wire]\nrate_mbps = 60  # {}\n"
+    for comment, is_said in (
+        ("unknown: the line", True),
+        ("read: a file", False),
+        ("fitted: fits as well: [40]; to measured; before that unknown, the line", False),
+    ):
+        told.marks = marks(content.format(comment))
+        assert (said in in_text(told, capsys)) is is_said
+        assert (said in in_page(told)) is is_said
 
 
 def test_the_total_is_not_shown_twice() -> None:

@@ -176,7 +176,7 @@ def print_advice(advice: Advice, title: str, verbose: bool) -> None:
         print_text(told, indent="  ", first="- ")
     if len(assumed) > SHOWN and not verbose:
         print_text(f"{len(assumed) - SHOWN} more with --verbose", indent="  ", first="- ")
-    for told in wording.placed(advice):
+    for told in (*wording.not_compared(advice), *wording.placed(advice)):
         print_text(told, indent="  ", first="- ")
     print_text(f"{advice.runs} replications. {wording.not_tried(advice)}")
 
