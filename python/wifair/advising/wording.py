@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from wifair.advising import rule
 from wifair.advising.advice import NEAREST, OWN, Advice, Doubted
 from wifair.advising.changes import Change
 from wifair.advising.commands import Commands
@@ -14,7 +15,7 @@ from wifair.everything.verdict import Standing
 from wifair.keys import some_of
 from wifair.population.properties import Property
 from wifair.stats import Values, t_interval
-from wifair.tuning.words import WORDS
+from wifair.tuning.words import BOUNDS, UNITS, WORDS
 
 # What the rule says of a change, in a table.
 STANDINGS = {
@@ -236,6 +237,54 @@ def _flows(advice: Advice, change: Change, wanted: Standing) -> list[str]:
         for each in flows.criteria
         if flows.standing(change.name, OWN, [each]) is wanted
     ]
+
+
+def chosen(advice: Advice) -> list[str]:
+    """By what the best change came first among those that the search calls as good, and whether a bound may change that."""
+    found, best = advice.search, advice.best
+    if found is None or best is None or advice.confirmed is None:
+        return []
+    standing = found.standing(best.name, OWN)
+    by_standing = {
+        wanted: [name for name in found.contenders if name != OWN and found.standing(name, OWN) is wanted]
+        for wanted in (Standing.BETTER, Standing.TRADE)
+    }
+    alike, trades = by_standing.get(standing, []), by_standing[Standing.TRADE]
+    if len(alike) < 2:
+        if standing is not Standing.BETTER or not trades:
+            return []
+        costs = [
+            each
+            for each in advice.yardsticks
+            for name in trades
+            if found.standing(name, OWN, [each.criterion]) is Standing.WORSE
+        ]
+        return [f"No other change is better by a goal and worse by none.{_may_have_bound(costs)}"]
+    among = rule.among(found, [OWN, *alike])
+    criterion, leader = among.weakest(best.name)
+    by = next(each for each in advice.yardsticks if each.criterion.id == criterion.id)
+    kind = "better changes" if standing is Standing.BETTER else "trade-offs"
+    told = f"Of {len(alike)} {kind}, {best.name} is the one least behind the best of them in what it is worst at"
+    if among.gap(leader, best.name, criterion) <= 0:
+        return [f"{told}: it is behind by no goal."]
+    mine, theirs = (advice.searched[name][criterion.id][: among.common] for name in (best.name, leader))
+    means = " and ".join(
+        f"{number(t_interval(values).estimate)} with {name}" for name, values in ((leader, theirs), (best.name, mine))
+    )
+    away = criterion.effect_text(criterion.effect(mine, theirs), interval=False)
+    return [f"{told}. By the seeds of the search this is {heading(by)}: {means} ({away}).{_may_have_bound([by])}"]
+
+
+def _may_have_bound(goals: Sequence[Yardstick]) -> str:
+    """How to give a bound to the first of the goals that has none; empty if there is no such goal."""
+    for each in goals:
+        if each.goal and each.goal.bound is None:
+            unit = next(iter(UNITS.get(each.goal.unit, {"": 1})))
+            written = (
+                f"{each.goal.word or each.goal.metric} {BOUNDS[each.goal.better][0]} N{f' {unit}' if unit else ''}"
+            )
+            return f' If a value is enough, give it as a bound, beyond which more is worth nothing: --want "{written}".'
+    return ""
 
 
 def not_compared(advice: Advice) -> list[str]:

@@ -64,7 +64,7 @@ def _short(advice: Advice) -> list[Part]:
     shown = best or advice.best_beyond
     if best and advice.confirmed and wording.is_advised(advice):
         told += wording.bounds(advice, best.name)
-        told += wording.others_by_goal(advice, best)
+        told += (*wording.others_by_goal(advice, best), *wording.chosen(advice))
         lose = wording.losers(advice, best)
         told.append(f"Flows that lose: {'; '.join(lose) or 'none'}.")
         told += wording.of_others(advice, best)
