@@ -26,6 +26,7 @@ from wifair.advising.changes import HAS, QOS_MAP, Change, settable, unsettable
 from wifair.advising.commands import Commands
 from wifair.advising.document import document
 from wifair.advising.doubts import Doubt, doubts
+from wifair.advising.yardsticks import of_flows as of_flows_in
 from wifair.advising.yardsticks import yardsticks
 from wifair.cli import execute
 from wifair.cli.advise import print_advice
@@ -578,6 +579,31 @@ def test_a_better_change_is_told_from_compromises() -> None:
     ]
     told = made(["pages", "calls below 16 ms"], PAGES, "a", own=[8, 15], a=[6, 15], b=[1, 18])
     assert wording.chosen(told) == ["No other change is better by a goal and worse by none."]
+
+
+def test_flows_that_lose_within_a_bound_are_told_from_others(capsys: pytest.CaptureFixture[str]) -> None:
+    def losing(goal: str, call: float = 23) -> Advice:
+        told = made(["pages", goal], PAGES, "a", own=[8, 20], a=[4, call])
+        noise = np.linspace(-0.01, 0.01, 12)
+        of_flows = {
+            f"flow:{name}": means for name, means in {"call": (20, call), "page": (8, 4), "ping": (9, 12)}.items()
+        }
+        flows = [each for each in of_flows_in(told.plan) if each.id in of_flows]
+        names = {OWN: 0, "change a": 1}
+        values = {name: {each.id: of_flows[each.id][i] * (1 + noise) for each in flows} for name, i in names.items()}
+        told.flows = rule.verdict(values, flows)
+        return told
+
+    told = losing("calls below 100 ms")
+    call, ping = wording.losers(told, told.changes["change a"])
+    assert call.startswith("call 20.000 ± 0.083")
+    assert call.endswith(", calls below 100 ms stays met")
+    assert ping.startswith("ping 9.0")
+    assert "stays met" not in ping
+    assert "2 groups of flows lose, 1 of them by goals whose bounds stay met." in in_text(told, capsys)
+    assert "calls below 100 ms stays met" in in_page(told)
+    for other in (losing("calls"), losing("calls below 22 ms"), losing("pings below 100 ms")):
+        assert "calls" not in wording.losers(other, other.changes["change a"])[0]
 
 
 def test_the_total_is_not_shown_twice() -> None:

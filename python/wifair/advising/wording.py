@@ -15,7 +15,7 @@ from wifair.everything.verdict import Standing
 from wifair.keys import some_of
 from wifair.population.properties import Property
 from wifair.stats import Values, t_interval
-from wifair.tuning.words import BOUNDS, UNITS, WORDS
+from wifair.tuning.words import BOUNDS, UNITS, WORDS, calls
 
 # What the rule says of a change, in a table.
 STANDINGS = {
@@ -102,11 +102,7 @@ def _headline(advice: Advice) -> str:
         return f"So far, {best.name} is {STANDINGS[_searched(advice, best)]}; not confirmed."
     standing = advice.standing(best)
     if standing is Standing.BETTER:
-        lose = len(losers(advice, best))
-        costs = (
-            f" {lose} {'groups' if lose > 1 else 'group'} of flows {'lose' if lose > 1 else 'loses'}." if lose else ""
-        )
-        return f"Set {best.name}: {effects(advice, best, better=True)}.{of_total(advice, best)}{costs}"
+        return f"Set {best.name}: {effects(advice, best, better=True)}.{of_total(advice, best)}{_costs(advice, best)}"
     if standing is Standing.TRADE:
         return (
             f"Leave it as it is, unless one thing counts most: no change is better by something and worse by nothing. The best compromise is "
@@ -116,6 +112,18 @@ def _headline(advice: Advice) -> str:
         f"Leave it as it is. {best.name} led the search, but on fresh seeds the difference is {STANDINGS[standing]}: "
         f"{effects(advice, best)}.{of_total(advice, best)}"
     )
+
+
+def _costs(advice: Advice, change: Change) -> str:
+    """How many groups of flows lose, and how many of them by a goal whose bound stays met; empty if none does."""
+    lose = _judged_as(advice, change, Standing.WORSE)
+    if not lose:
+        return ""
+    told = f" {len(lose)} {'groups' if len(lose) > 1 else 'group'} of flows {'lose' if len(lose) > 1 else 'loses'}"
+    within = sum(bool(_stays_met(advice, change, each)) for each in lose)
+    if not within:
+        return f"{told}."
+    return f"{told}, {'' if within == len(lose) else f'{within} of them '}by goals whose bounds stay met."
 
 
 def of_total(advice: Advice, change: Change) -> str:
@@ -205,20 +213,26 @@ def bounds(advice: Advice, name: str) -> list[str]:
     """Which bounds of goals are met, by the whole interval of the mean: on fresh seeds, or those of the search if there are no others."""
     told = []
     for each in advice.yardsticks:
-        if each.goal is None or each.goal.bound is None:
-            continue
-        mean = t_interval((advice.values or advice.searched)[name][each.criterion.id])
-        if mean.low is None or mean.high is None:
-            continue
-        sign, bound = each.goal.sign, each.goal.bound
-        worst, best = sorted((sign * mean.low, sign * mean.high))
-        state = "met" if worst >= sign * bound else "not met" if best < sign * bound else "open"
-        told.append(f"{each.title}, {name}: {state} ({mean.short()}{_unit(each.criterion)})")
+        if state := _bound_is(advice, each, name):
+            mean = t_interval((advice.values or advice.searched)[name][each.criterion.id])
+            told.append(f"{each.title}, {name}: {state} ({mean.short()}{_unit(each.criterion)})")
     return told
 
 
+def _bound_is(advice: Advice, each: Yardstick, name: str) -> str:
+    """Whether a goal's bound is met, as `bounds` has it; empty without a bound or an interval."""
+    if each.goal is None or each.goal.bound is None:
+        return ""
+    mean = t_interval((advice.values or advice.searched)[name][each.criterion.id])
+    if mean.low is None or mean.high is None:
+        return ""
+    sign, bound = each.goal.sign, each.goal.bound
+    worst, best = sorted((sign * mean.low, sign * mean.high))
+    return "met" if worst >= sign * bound else "not met" if best < sign * bound else "open"
+
+
 def losers(advice: Advice, change: Change) -> list[str]:
-    """The flows that lose on fresh seeds, with the effect."""
+    """The flows that lose on fresh seeds, with the effect, and with the goal that judges them if its bound stays met."""
     return _flows(advice, change, Standing.WORSE)
 
 
@@ -228,15 +242,42 @@ def winners(advice: Advice, change: Change) -> list[str]:
 
 
 def _flows(advice: Advice, change: Change, wanted: Standing) -> list[str]:
+    flows, told = advice.flows, []
+    for each in _judged_as(advice, change, wanted):
+        assert flows is not None
+        before, after = (flows.values[each.id][flows.contenders.index(name)] for name in (OWN, change.name))
+        met = _stays_met(advice, change, each) if wanted is Standing.WORSE else ""
+        told.append(f"{each.title} {_from_to(each, before, after)}{f', {met} stays met' if met else ''}")
+    return told
+
+
+def _judged_as(advice: Advice, change: Change, wanted: Standing) -> list[Criterion]:
+    """The groups of flows of which the rule says so."""
     flows = advice.flows
     if flows is None:
         return []
-    i, j = flows.contenders.index(change.name), flows.contenders.index(OWN)
-    return [
-        f"{each.title} {_from_to(each, flows.values[each.id][j], flows.values[each.id][i])}"
-        for each in flows.criteria
-        if flows.standing(change.name, OWN, [each]) is wanted
-    ]
+    return [each for each in flows.criteria if flows.standing(change.name, OWN, [each]) is wanted]
+
+
+def _stays_met(advice: Advice, change: Change, group: Criterion) -> str:
+    """The goal by whose quantity a group of flows is judged, if its bound is met before and after; else empty."""
+    for each in advice.yardsticks:
+        if {_bound_is(advice, each, name) for name in (OWN, change.name)} == {"met"} and _is_of(advice, each, group):
+            return each.title
+    return ""
+
+
+def _is_of(advice: Advice, each: Yardstick, group: Criterion) -> bool:
+    """Whether a goal measures what a group of flows is judged by."""
+    word = next((word for word in WORDS.values() if word.metric == each.criterion.id), None)
+    if word is None or each.criterion.kind != group.kind:
+        return False
+    flows = [flow for flow in advice.plan["flows"] if group.id == f"flow:{flow['group'] or flow['label']}"]
+    plain = calls(advice.plan)
+    return all(
+        flow["application"]["name"] in word.needs and (flow["application"]["name"] != "udp" or flow["label"] in plain)
+        for flow in flows
+    )
 
 
 def chosen(advice: Advice) -> list[str]:
