@@ -606,6 +606,27 @@ def test_flows_that_lose_within_a_bound_are_told_from_others(capsys: pytest.Capt
         assert "calls" not in wording.losers(other, other.changes["change a"])[0]
 
 
+def test_an_interval_that_reaches_beyond_no_gain_is_in_short(capsys: pytest.CaptureFixture[str]) -> None:
+    """With another line pages are slower with the change, and calls still gain."""
+    told = made(["pages", "calls"], PAGES, "a", own=[8, 20], a=[6, 10])
+    assert wording.no_gain(told) == []
+
+    def doubted(pages: float) -> Doubted:
+        values = {OWN: {"page_s": np.full(6, 8.0)}, "change a": {"page_s": np.full(6, pages)}}
+        for mine, call in zip(values.values(), (20.0, 10.0), strict=True):
+            mine["call_delay_p95_ms"] = np.full(6, call)
+        verdict = rule.verdict(values, told.criteria)
+        return Doubted(Doubt("wire.rate_mbps", "unknown: the line", "15", told.scenario), verdict, values=values)
+
+    told.doubted = [doubted(7)]
+    assert wording.no_gain(told) == []
+    told.doubted = [doubted(9)]
+    said = "With chance and all that is assumed together, there may be no gain: pages × 0.75 [0.7"
+    assert said in in_text(told, capsys)
+    assert said in in_page(told)
+    assert "calls" not in wording.no_gain(told)[0]
+
+
 def test_the_total_is_not_shown_twice() -> None:
     assert Advising(Scenario(**BLOATED), parsed(["pings", "total"]), "linux").total is None
     assert Advising(Scenario(**BLOATED), (), "linux").total is None

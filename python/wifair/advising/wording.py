@@ -328,6 +328,25 @@ def _may_have_bound(goals: Sequence[Yardstick]) -> str:
     return ""
 
 
+def no_gain(advice: Advice) -> list[str]:
+    """By which goals chance and all assumptions together leave it open whether the advised change gains anything."""
+    change = advice.best or advice.best_beyond
+    if change is None or advice.confirmed is None or not any(each.verdict for each in advice.doubted):
+        return []
+    told = []
+    for each in advice.yardsticks:
+        if advice.standing_by(change, each) is not Standing.BETTER:
+            continue
+        criterion, found = each.criterion, advice.predicted(change, each.criterion)
+        none = 1.0 if criterion.scale == "ratio" else 0.0
+        if found.low is None or found.high is None or not found.low <= none <= found.high:
+            continue
+        told.append(f"{each.title} {criterion.effect_text(found)}")
+    if not told:
+        return []
+    return [f"With chance and all that is assumed together, there may be no gain: {'; '.join(told)}."]
+
+
 def not_compared(advice: Advice) -> list[str]:
     """That an imported scenario was not compared with the measurement here, and what does that. A fitted one was compared."""
     if not advice.marks or any(mark.origin == "fitted" for mark in advice.marks):

@@ -159,7 +159,7 @@ def print_advice(advice: Advice, title: str, verbose: bool) -> None:
     if best and advice.confirmed and wording.is_advised(advice):
         for told in (*wording.bounds(advice, best.name), *wording.others_by_goal(advice, best)):
             print_text(told, indent="  ", first="- ")
-        for told in wording.chosen(advice):
+        for told in (*wording.chosen(advice), *wording.no_gain(advice)):
             print_text(told, indent="  ", first="- ")
         _print_flows(advice, best, verbose)
         for told in wording.of_others(advice, best):

@@ -68,7 +68,7 @@ def _short(advice: Advice) -> list[Part]:
         lose = wording.losers(advice, best)
         told.append(f"Flows that lose: {'; '.join(lose) or 'none'}.")
         told += wording.of_others(advice, best)
-    told += (*wording.doubted(advice)[:1], *wording.not_compared(advice))
+    told += (*wording.doubted(advice)[:1], *wording.no_gain(advice), *wording.not_compared(advice))
     parts: list[Part] = [Findings(told)] if told else []
     if shown and advice.confirmed:
         parts.append(_figure(advice))
