@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 from conftest import Cli
 from wifair import Scenario
-from wifair.advising.doubts import doubts
+from wifair.advising.doubts import Freedom, doubts
+from wifair.cli.fit import print_best
 from wifair.errors import InputError
-from wifair.fitting import Fitting, FittingInterrupted, measurement
+from wifair.fitting import Fitted, Fitting, FittingInterrupted, measurement
 from wifair.fitting.estimates import estimates
-from wifair.fitting.held_out import split
+from wifair.fitting.held_out import Split, split
 from wifair.fitting.objective import Objective
 from wifair.fitting.search import ALL, Parameter, Point, Search, Searched, key
 from wifair.fitting.wording import so_far
@@ -129,6 +130,40 @@ def test_what_fits_as_well_is_an_interval_with_the_planted_value_in_it() -> None
         assert narrow.others == (low, high)
     assert after[2].others == ()
     assert after[3].between == (0.5, 2.0)
+
+
+def worded(planted: Mapping[str, Any], beyond: float = 0.0) -> Fitted:
+    """A fit whose verdict has what no parameter moves by `beyond`, as `wifair fit` prints it."""
+    parameters = [LINE, DELAY, HOSTS]
+    searched, drawn = fitted(separate, parameters, separate(planted) + beyond * np.resize([0, 0, 1], len(GOODPUT)))
+    measured = dict(zip(GOODPUT, drawn, strict=True))
+    fresh = [values(separate(searched.best), seed) for seed in range(1001, 1013)]
+    runs = dict(zip(GOODPUT, np.array(fresh).T, strict=True))
+    free = [
+        Freedom(
+            each.name,
+            "unknown: why",
+            (),
+            each.values,
+            each.kept,
+            lambda _, value: value,
+            lambda value: f"{value:g}" if isinstance(value, float) else str(value),
+        )
+        for each in parameters
+    ]
+    found = Fitted(Split(measured, measured, "some", frozenset()), free, [], searched, Scenario(**NETWORK))
+    found.held = judged(dict(list(measured.items())[2::3]), runs, RUN_S)
+    found.estimates, found.alike = estimates(searched, RUN_S)
+    return found
+
+
+def test_a_fit_that_was_stopped_early_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    found = worded({"line": 0.6, "delay": 1.0, "hosts": "linux", "useless": 1.0})
+    print_best(found)
+    assert "Stopped early, so it is not judged whether there is a fit: nearest with" in capsys.readouterr().out
+    found.searched.objective = None
+    print_best(found)
+    assert "Stopped early" in capsys.readouterr().out
 
 
 def test_a_pair_that_cannot_be_told_apart_is_named() -> None:
