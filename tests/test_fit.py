@@ -16,8 +16,8 @@ from wifair import Scenario
 from wifair.advising.doubts import Freedom, doubts
 from wifair.cli.fit import print_best
 from wifair.errors import InputError
-from wifair.fitting import Fitted, Fitting, FittingInterrupted, measurement
-from wifair.fitting.estimates import estimates
+from wifair.fitting import Fitted, Fitting, FittingInterrupted, measurement, wording
+from wifair.fitting.estimates import Estimate, estimates
 from wifair.fitting.held_out import Split, split
 from wifair.fitting.objective import Objective
 from wifair.fitting.search import ALL, Parameter, Point, Search, Searched, key
@@ -155,6 +155,29 @@ def worded(planted: Mapping[str, Any], beyond: float = 0.0) -> Fitted:
     found.held = judged(dict(list(measured.items())[2::3]), runs, RUN_S)
     found.estimates, found.alike = estimates(searched, RUN_S)
     return found
+
+
+def test_an_end_of_the_range_is_not_reported_as_a_result() -> None:
+    """The line is slower than all that was searched; the delay lies within."""
+    planted = {"line": 0.15, "delay": 1.0, "hosts": "linux", "useless": 1.0}
+    found = worded(planted)
+    line, delay, hosts = found.estimates
+    assert line.open_range == (0.25,)
+    assert (delay.open_range, hosts.open_range) == ((), ())
+    _, value, fits, excluded, _ = wording.row(found, line)
+    assert value.endswith("0.25 (end of the range)")
+    assert fits.startswith("0.25 (end of the range) to ")
+    assert excluded.startswith("above ")
+    said = (
+        "line: what fits as well reaches an end of what was searched (0.25 to 4), and the true value may lie beyond it"
+    )
+    assert said in list(wording.remarks(found))
+    assert not any("delay" in told for told in wording.remarks(found))
+    assert [each["ends_of_range"] for each in wording.document(found)["parameters"]] == [["0.25"], [], []]
+    # Nothing lies below a factor of zero, nor is an end of the range told where nothing is excluded.
+    rates = Parameter("rates", Numbers(0.0, 2.0), 1.0)
+    assert Estimate(rates, 0.5, (0.0, 1.0), (2.0,)).open_range == ()
+    assert Estimate(rates, 0.5, (0.0, 1.0, 2.0), ()).open_range == ()
 
 
 def test_a_fit_that_was_stopped_early_says_so(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,8 +10,11 @@ from wifair.everything.criteria import number
 from wifair.fitting.estimates import Alike, Estimate
 from wifair.fitting.fitting import Fitted
 from wifair.prediction.as_it_is import Judged
+from wifair.tuning.ranges import Choices
 
 HEADINGS = ("what may vary", "value", "fits as well", "excluded", "why it may vary")
+# After an end of an interval that is an end of the range.
+END = "end of the range"
 QUANTITIES = ("quantity", "measured", "fitted", "of what chance and what matters allow")
 
 
@@ -50,6 +53,11 @@ def remarks(fitted: Fitted) -> Iterator[str]:
     unknown = [each.parameter.name for each in fitted.estimates if not each.is_known]
     if unknown:
         yield f"The measurement determines nothing of {', '.join(unknown)}: no other value in the range is excluded"
+    for freedom, each in zip(fitted.freedoms, fitted.estimates, strict=True):
+        values = each.parameter.values
+        if each.open_range and not isinstance(values, Choices):
+            ends = " to ".join(freedom.words(end) for end in (values.low, values.high))
+            yield f"{freedom.family}: what fits as well reaches an end of what was searched ({ends}), and the true value may lie beyond it"
     for pair in fitted.alike:
         yield (
             f"{pair.one.name} and {pair.two.name} cannot be told apart (cosine {pair.cosine:.2f}): they move the same quantities in the same "
@@ -65,15 +73,20 @@ def remarks(fitted: Fitted) -> Iterator[str]:
 def row(fitted: Fitted, estimate: Estimate) -> tuple[str, ...]:
     """A row of the table with `HEADINGS`."""
     freedom = fitted.freedoms[fitted.estimates.index(estimate)]
-    words = [[freedom.words(value) for value in values] for values in (estimate.possible, estimate.excluded)]
+
+    def told(value: Any) -> str:
+        is_end = any(math.isclose(value, end) for end in estimate.open_range)
+        return f"{freedom.words(value)}{f' ({END})' if is_end else ''}"
+
+    words = [[told(value) for value in values] for values in (estimate.possible, estimate.excluded)]
     if estimate.is_known and estimate.between:
-        low, high = map(freedom.words, estimate.between)
+        low, high = map(told, estimate.between)
         sides = (("below", estimate.between[0], low), ("above", estimate.between[1], high))
         words = [[f"{low} to {high}"], [f"{side} {end}" for side, value, end in sides if value in estimate.excluded]]
     kept = " (as it was)" if estimate.value == freedom.kept else ""
     return (
         freedom.family,
-        f"{freedom.words(estimate.value)}{kept}",
+        f"{told(estimate.value)}{kept}",
         *(", ".join(each) or "–" for each in words),
         freedom.why,
     )
@@ -113,6 +126,7 @@ def _estimate(fitted: Fitted, each: Estimate) -> dict[str, Any]:
         "value": each.value,
         "means": freedom.words(each.value),
         "is_known": each.is_known,
+        "ends_of_range": [freedom.words(value) for value in each.open_range],
         "between": [freedom.words(value) for value in each.between] if each.is_known and each.between else None,
         "possible": [freedom.words(value) for value in each.possible],
         "excluded": [freedom.words(value) for value in each.excluded],
