@@ -180,6 +180,16 @@ def test_an_end_of_the_range_is_not_reported_as_a_result() -> None:
     assert Estimate(rates, 0.5, (0.0, 1.0, 2.0), ()).open_range == ()
 
 
+def test_no_fit_says_on_what_its_values_rest_and_what_is_next() -> None:
+    planted = {"line": 0.6, "delay": 1.0, "hosts": "linux", "useless": 1.0}
+    assert not any("Next" in told or "rest of the model" in told for told in wording.remarks(worded(planted)))
+    found = worded(planted, 0.8)
+    rests, *_, following = wording.remarks(found)
+    assert rests.startswith("What fits as well, and what is excluded, holds only if the rest of the model is right")
+    assert following.startswith(f"Next: the largest misses are {found.held[0].quantity}; {found.held[1].quantity}; ")
+    assert "`wifair explain SCENARIO --measured FILES`" in following
+
+
 def test_a_fit_that_was_stopped_early_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     found = worded({"line": 0.6, "delay": 1.0, "hosts": "linux", "useless": 1.0})
     print_best(found)

@@ -15,6 +15,8 @@ from wifair.tuning.ranges import Choices
 HEADINGS = ("what may vary", "value", "fits as well", "excluded", "why it may vary")
 # After an end of an interval that is an end of the range.
 END = "end of the range"
+# Misses that are named as the largest.
+LARGEST = 3
 QUANTITIES = ("quantity", "measured", "fitted", "of what chance and what matters allow")
 
 
@@ -49,7 +51,9 @@ def so_far(fitted: Fitted) -> str:
 
 
 def remarks(fitted: Fitted) -> Iterator[str]:
-    """What the measurement does not determine, and what was not varied."""
+    """On what the values rest, what the measurement does not determine, and what was not varied; what to do next if it is no fit."""
+    if fitted.estimates and not fitted.is_fit:
+        yield "What fits as well, and what is excluded, holds only if the rest of the model is right, which a fit would have to show first"
     unknown = [each.parameter.name for each in fitted.estimates if not each.is_known]
     if unknown:
         yield f"The measurement determines nothing of {', '.join(unknown)}: no other value in the range is excluded"
@@ -68,6 +72,12 @@ def remarks(fitted: Fitted) -> Iterator[str]:
     if fitted.unvaried:
         listed = dict.fromkeys(f"{each.family} ({each.why})" for each in fitted.unvaried)
         yield f"Not varied: {'; '.join(listed)}"
+    if fitted.held and not fitted.is_fit:
+        worst = "; ".join(f"{each.quantity}" for each in fitted.held[:LARGEST])
+        yield (
+            f"Next: the largest misses are {worst}. `wifair explain SCENARIO --measured FILES` shows everything that was measured next to runs. Values without a "
+            "mark, and those that were not varied, were taken as they are in the file: correct what you know to be different"
+        )
 
 
 def row(fitted: Fitted, estimate: Estimate) -> tuple[str, ...]:
