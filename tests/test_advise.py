@@ -560,7 +560,7 @@ def test_the_advice_says_by_what_rule_a_change_came_first(capsys: pytest.Capture
     said = (
         "Of 3 better changes, change a is the one least behind the best of them in what it is worst at. By the seeds of the search this is pages, s: "
         "2 with change b and 4 with change a (× 2). If a value is enough, give it as a bound, beyond which more is worth nothing: "
-        '--want "pages below N s".'
+        '`--want "pages below N s"`.'
     )
     assert said in in_text(told, capsys)
     assert said in in_page(told)
@@ -575,7 +575,7 @@ def test_a_better_change_is_told_from_compromises() -> None:
     told = made(["pages", "calls"], PAGES, "a", own=[8, 15], a=[6, 15], b=[1, 18])
     assert wording.chosen(told) == [
         "No other change is better by a goal and worse by none. If a value is enough, give it as a bound, beyond which more is worth nothing: "
-        '--want "calls below N ms".'
+        '`--want "calls below N ms"`.'
     ]
     told = made(["pages", "calls below 16 ms"], PAGES, "a", own=[8, 15], a=[6, 15], b=[1, 18])
     assert wording.chosen(told) == ["No other change is better by a goal and worse by none."]

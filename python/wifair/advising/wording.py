@@ -324,7 +324,7 @@ def _may_have_bound(goals: Sequence[Yardstick]) -> str:
             written = (
                 f"{each.goal.word or each.goal.metric} {BOUNDS[each.goal.better][0]} N{f' {unit}' if unit else ''}"
             )
-            return f' If a value is enough, give it as a bound, beyond which more is worth nothing: --want "{written}".'
+            return f' If a value is enough, give it as a bound, beyond which more is worth nothing: `--want "{written}"`.'
     return ""
 
 
