@@ -38,7 +38,7 @@ from wifair.observed.calibration import NEIGHBOURS
 from wifair.observed.origins import marks
 from wifair.observed.written import summary, text
 from wifair.report.advice import of_advice
-from wifair.report.parts import Findings
+from wifair.report.parts import Code, Details, Findings, Table
 from wifair.stats import Interval, Values
 from wifair.study.store import Store
 from wifair.study.study import Study, StudyInterrupted, run_studies
@@ -538,6 +538,25 @@ def in_page(told: Advice) -> str:
     """What the section "In short" of the page says."""
     [findings] = [part for part in of_advice(told, "mine", ["advise"]).sections[0].parts if isinstance(part, Findings)]
     return " ".join(findings.sentences)
+
+
+def test_the_page_has_the_changes_in_a_table_and_their_commands_below(known: Advice) -> None:
+    """Commands cut off the table at the edge of the page; numbers took six lines per cell."""
+    [table, folded] = next(each for each in of_advice(known, "mine", []).sections if each.title == "All changes").parts
+    assert isinstance(table, Table)
+    assert table.headings == ("change", "search says", "seeds", "pings below 10 ms", "total, Mbps")
+    assert known.best is not None
+    first = table.rows[0]
+    assert (first[0].text, first[0].note) == (known.best.name, known.best.about)
+    assert [re.search(r"[^\S\u00a0]", each.text + each.note) for each in first[3:]] == [None, None]
+    assert re.fullmatch(r"[\d.]+ → [\d.]+", first[4].text.replace("\u00a0", " "))
+    assert re.fullmatch(r"× [\d.]+ \[[\d.]+, [\d.]+\]", first[4].note.replace("\u00a0", " "))
+    assert isinstance(folded, Details)
+    told = [part.text for part in folded.parts if isinstance(part, Code)]
+    for change in wording.ranking(known):
+        assert change.commands
+        assert "\n".join(change.commands.do) in told
+        assert "\n".join(change.commands.undo) in told
 
 
 def test_an_imported_scenario_that_was_not_compared_is_named(capsys: pytest.CaptureFixture[str]) -> None:

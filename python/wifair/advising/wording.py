@@ -324,7 +324,9 @@ def _may_have_bound(goals: Sequence[Yardstick]) -> str:
             written = (
                 f"{each.goal.word or each.goal.metric} {BOUNDS[each.goal.better][0]} N{f' {unit}' if unit else ''}"
             )
-            return f' If a value is enough, give it as a bound, beyond which more is worth nothing: `--want "{written}"`.'
+            return (
+                f' If a value is enough, give it as a bound, beyond which more is worth nothing: `--want "{written}"`.'
+            )
     return ""
 
 
@@ -464,14 +466,14 @@ def ranking(advice: Advice) -> list[Change]:
     return [advice.changes[name] for name in names]
 
 
-def searched(advice: Advice, change: Change) -> tuple[str, int, Sequence[str]]:
-    """A row of the ranking: what the search says, with how many seeds, and the effect by goal and on the total. The effects of the best are too good."""
+def searched(advice: Advice, change: Change) -> tuple[str, int, Sequence[tuple[str, str]]]:
+    """A row of the ranking: what the search says, with how many seeds, and by goal and of the total the means and the effect. The effects of the best are too good."""
     state, seeds = _standing_and_seeds(advice, change)
     told = []
     for each in advice.shown:
         mine, own = _searched_values(advice, change, each.criterion)
         means = " → ".join(number(t_interval(values).estimate) for values in (own, mine))
-        told.append(f"{means} ({each.criterion.effect_text(each.criterion.effect(mine, own))})")
+        told.append((means, each.criterion.effect_text(each.criterion.effect(mine, own))))
     return state, seeds, told
 
 
