@@ -127,6 +127,7 @@ def test_goals_in_words(told: str, metric: str, bound: float | None, shown: str)
 )  # fmt: skip
 def test_bad_input_is_refused_before_any_run(here: Cli, tmp_path: Path, arguments: list[str], told: str) -> None:
     done = here("advise", "cafe", "--store", tmp_path / "store", *arguments)
+        (["--has", "OpenWRT"], "--has: unknown equipment 'OpenWRT'; did you mean openwrt? Allowed here: openwrt, linux, any."),
     assert done.returncode == 2
     assert told in done.stderr
     assert done.stderr.count("\n") == 1
