@@ -113,6 +113,11 @@ def test_goals_in_words(told: str, metric: str, bound: float | None, shown: str)
     ("arguments", "told"),
     [
         (["--want", "cals below 100 ms"], "--want: unknown metric 'cals'; did you mean calls? Allowed here: fair shares"),
+        (["--want", "pages=highest"], "--want: pages=highest: pages has a direction already, lowest; allowed here: pages alone or with a bound."),
+        (["--want", "Pages"], "--want: unknown metric 'Pages'; did you mean pages? Allowed here: fair shares"),
+        (["--want", " "], "--want: a goal is missing; allowed here: fair shares"),
+        (["--want", "games below 50 ms, pages"], "--want: 'games below 50 ms, pages' has several goals; allowed here: --want repeated for each."),
+        (["--want", "pages below 0,5 s"], "unknown unit ',5 s'. Allowed here: s, ms"),
         (["--want", "calls below"], "--want: calls below: '' is no number; allowed here: a number with its unit, as 'calls below 100 ms'"),
         (["--want", "calls below soon"], "'soon' is no number"),
         (["--want", "calls below 100"], "a unit is missing. Allowed here: ms, s, as 'calls below 100 ms'"),
@@ -122,12 +127,12 @@ def test_goals_in_words(told: str, metric: str, bound: float | None, shown: str)
         (["--want", "calls below -1 ms"], "-1 is not allowed; allowed here: 0 or more"),
         (["--want", "total", "--want", "total above 3 Mbps"], "--want: total_mbps is named twice; allowed here: each once."),
         (["--want", "files"], "files: no flow of the scenario has the application transfers; allowed here: other goals"),
+        (["--has", "OpenWRT"], "--has: unknown equipment 'OpenWRT'; did you mean openwrt? Allowed here: openwrt, linux, any."),
         (["--has", "openwtr"], "--has: unknown equipment 'openwtr'; did you mean openwrt? Allowed here: openwrt, linux, any."),
     ],
 )  # fmt: skip
 def test_bad_input_is_refused_before_any_run(here: Cli, tmp_path: Path, arguments: list[str], told: str) -> None:
     done = here("advise", "cafe", "--store", tmp_path / "store", *arguments)
-        (["--has", "OpenWRT"], "--has: unknown equipment 'OpenWRT'; did you mean openwrt? Allowed here: openwrt, linux, any."),
     assert done.returncode == 2
     assert told in done.stderr
     assert done.stderr.count("\n") == 1
