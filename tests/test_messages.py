@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 import wifair
 from conftest import ROOT, Cli
+from wifair.cli.output import say_of
 from wifair.keys import missing
 from wifair.scenario.components import components
+from wifair.study.store import Store
 
 SCHEMES = "examples/adaptive_pushout.py"
 
@@ -109,6 +111,16 @@ def test_a_capture_in_place_of_a_scenario_is_for_import(here: Cli, tmp_path: Pat
         done = here(command, capture)
         assert done.returncode == 2
         assert done.stderr.endswith(f" are TOML files. Captures are for wifair import {capture}.\n")
+
+
+@pytest.mark.parametrize(("taken", "told"), [(1, "1 replication was"), (2, "2 replications were")])
+def test_replications_of_the_store_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], taken: int, told: str
+) -> None:
+    store = Store(tmp_path)
+    store.taken = taken
+    say_of(store)
+    assert capsys.readouterr().err == f"{told} taken from {tmp_path}\n"
 
 
 @pytest.mark.parametrize(
