@@ -113,6 +113,24 @@ def test_a_capture_in_place_of_a_scenario_is_for_import(here: Cli, tmp_path: Pat
         assert done.stderr.endswith(f" are TOML files. Captures are for wifair import {capture}.\n")
 
 
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        ("Station 02:00:0a:00:00:01 (on wlan0)\n\trx bytes:\t1842120\n", "a station dump"),
+        ("Survey data from wlan0\n\tfrequency:\t\t\t5180 MHz [in use]\n", "a survey dump"),
+        ("Interface wlan0\n\ttype AP\n", "the info"),
+    ],
+)
+def test_what_iw_prints_in_place_of_a_scenario_is_for_import(
+    here: Cli, tmp_path: Path, content: str, kind: str
+) -> None:
+    path = tmp_path / "dump.txt"
+    path.write_text(content)
+    done = here("advise", path)
+    assert done.returncode == 2
+    assert done.stderr == f"wifair: {path}: this is {kind} of iw. It is for wifair import {path}.\n"
+
+
 @pytest.mark.parametrize(("taken", "told"), [(1, "1 replication was"), (2, "2 replications were")])
 def test_replications_of_the_store_are_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], taken: int, told: str
