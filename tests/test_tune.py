@@ -110,7 +110,7 @@ def test_a_wrong_range_is_refused_before_any_run(over: Any, told: str) -> None:
         ("up_mbps", "allowed here: up_mbps=highest, up_mbps=lowest"),
         ("up_mbps=higest", "unknown direction 'higest'; did you mean highest?"),
         ("", "goals: a goal is missing; allowed here: fair shares"),
-        ("jain, up_mbps=highest", "has several goals; allowed here: each as a text of its own in a list"),
+        ("jain, up_mbps=highest", "has several goals; allowed here: a list with a text for each"),
         (["jain", "jain=lowest"], "jain is named twice"),
         (Metric("mine", lambda run: 1.0), "Metric 'mine' has no better direction"),
     ],

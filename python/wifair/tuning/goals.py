@@ -104,7 +104,7 @@ def _parsed(text: str, key: str) -> Goal:
     if not told:
         raise InputError(f"{key}: a goal is missing; allowed here: {_listed()}.")
     if _SEVERAL.search(told):
-        each = f"{key} repeated for each" if key.startswith("--") else "each as a text of its own in a list"
+        each = f"{key} repeated for each" if key.startswith("--") else "a list with a text for each"
         raise InputError(f"{key}: {told!r} has several goals; allowed here: {each}.")
     bounded = _BOUND.fullmatch(told)
     goal = _unbounded(bounded["what"] if bounded else told, told, key)
