@@ -26,6 +26,7 @@ from wifair.advising.changes import HAS, QOS_MAP, Change, settable, unsettable
 from wifair.advising.commands import Commands
 from wifair.advising.document import document
 from wifair.advising.doubts import Doubt, doubts
+from wifair.advising.yardsticks import of_flows as of_flows_in
 from wifair.advising.yardsticks import yardsticks
 from wifair.cli import execute
 from wifair.cli.advise import print_advice
@@ -36,6 +37,8 @@ from wifair.observed import imported
 from wifair.observed.calibration import NEIGHBOURS
 from wifair.observed.origins import marks
 from wifair.observed.written import summary, text
+from wifair.report.advice import of_advice
+from wifair.report.parts import Code, Details, Findings, Table
 from wifair.stats import Interval, Values
 from wifair.study.store import Store
 from wifair.study.study import Study, StudyInterrupted, run_studies
@@ -60,6 +63,15 @@ MODERN: dict[str, Any] = {
     "mac": {"edca": {"classify": "dscp"}},
     "ap": {"scheme": "mac80211", "hardware": "firmware"},
     "flows": [*BLOATED["flows"], {"name": "call", "station": "laptop", "direction": "down", "application": "voip"}],
+}
+# Pages, a call and a ping.
+PAGES: dict[str, Any] = {
+    **MODERN,
+    "flows": [
+        {"name": "page", "station": "laptop", "direction": "down", "application": "web"},
+        {"name": "call", "station": "laptop", "direction": "up", "application": "voip"},
+        {"name": "ping", "station": "laptop", "direction": "up", "application": "ping"},
+    ],
 }
 EVERY = [
     change
@@ -101,6 +113,11 @@ def test_goals_in_words(told: str, metric: str, bound: float | None, shown: str)
     ("arguments", "told"),
     [
         (["--want", "cals below 100 ms"], "--want: unknown metric 'cals'; did you mean calls? Allowed here: fair shares"),
+        (["--want", "pages=highest"], "--want: pages=highest: pages has a direction already, lowest; allowed here: pages alone or with a bound."),
+        (["--want", "Pages"], "--want: unknown metric 'Pages'; did you mean pages? Allowed here: fair shares"),
+        (["--want", " "], "--want: a goal is missing; allowed here: fair shares"),
+        (["--want", "games below 50 ms, pages"], "--want: 'games below 50 ms, pages' has several goals; allowed here: --want repeated for each."),
+        (["--want", "pages below 0,5 s"], "unknown unit ',5 s'. Allowed here: s, ms"),
         (["--want", "calls below"], "--want: calls below: '' is no number; allowed here: a number with its unit, as 'calls below 100 ms'"),
         (["--want", "calls below soon"], "'soon' is no number"),
         (["--want", "calls below 100"], "a unit is missing. Allowed here: ms, s, as 'calls below 100 ms'"),
@@ -110,6 +127,7 @@ def test_goals_in_words(told: str, metric: str, bound: float | None, shown: str)
         (["--want", "calls below -1 ms"], "-1 is not allowed; allowed here: 0 or more"),
         (["--want", "total", "--want", "total above 3 Mbps"], "--want: total_mbps is named twice; allowed here: each once."),
         (["--want", "files"], "files: no flow of the scenario has the application transfers; allowed here: other goals"),
+        (["--has", "OpenWRT"], "--has: unknown equipment 'OpenWRT'; did you mean openwrt? Allowed here: openwrt, linux, any."),
         (["--has", "openwtr"], "--has: unknown equipment 'openwtr'; did you mean openwrt? Allowed here: openwrt, linux, any."),
     ],
 )  # fmt: skip
@@ -493,6 +511,145 @@ def test_a_column_of_the_search_has_means_of_the_same_seeds_only(capsys: pytest.
     assert re.search(rf"^{re.escape(good.name)} +better +12 +48 \(× 2\)$", out, re.MULTILINE)
     assert re.search(r" 6 +\(× 1\)$", out, re.MULTILINE)
     assert "A change with fewer seeds than the scenario as it is has no mean" in out.replace("\n", " ")
+
+
+# What a reader asks of the advice
+
+
+def made(goals: Sequence[str], scenario: dict[str, Any], best: str, **searched: Sequence[float]) -> Advice:
+    """Advice with made-up means by goal: of the scenario as it is, and of changes by the first letter of their names, the best one confirmed with the same."""
+    wanted = yardsticks(Scenario(**scenario).plan(), parsed(goals))
+    noise = np.linspace(-0.01, 0.01, 12)
+    values: dict[str, Mapping[str, Values]] = {
+        OWN if name == "own" else f"change {name}": {
+            each.criterion.id: mean * (1 + noise) for each, mean in zip(wanted, means, strict=True)
+        }
+        for name, means in searched.items()
+    }
+    changes = {name: Change(name, "") for name in values if name != OWN}
+    told = Advice(Scenario(**scenario), wanted, changes, best=changes[f"change {best}"])
+    judged = advice._judging(wanted)
+    told.searched, told.search = values, rule.verdict(values, told.criteria, judged)
+    told.values = {name: values[name] for name in (OWN, f"change {best}")}
+    told.confirmed = rule.verdict(told.values, told.criteria, judged)
+    return told
+
+
+def in_text(told: Advice, capsys: pytest.CaptureFixture[str]) -> str:
+    print_advice(told, "mine", verbose=False)
+    return " ".join(capsys.readouterr().out.split())
+
+
+def in_page(told: Advice) -> str:
+    """What the section "In short" of the page says."""
+    [findings] = [part for part in of_advice(told, "mine", ["advise"]).sections[0].parts if isinstance(part, Findings)]
+    return " ".join(findings.sentences)
+
+
+def test_the_page_has_the_changes_in_a_table_and_their_commands_below(known: Advice) -> None:
+    """Commands cut off the table at the edge of the page; numbers took six lines per cell."""
+    [table, folded] = next(each for each in of_advice(known, "mine", []).sections if each.title == "All changes").parts
+    assert isinstance(table, Table)
+    assert table.headings == ("change", "search says", "seeds", "pings below 10 ms", "total, Mbps")
+    assert known.best is not None
+    first = table.rows[0]
+    assert (first[0].text, first[0].note) == (known.best.name, known.best.about)
+    assert [re.search(r"[^\S\u00a0]", each.text + each.note) for each in first[3:]] == [None, None]
+    assert re.fullmatch(r"[\d.]+ → [\d.]+", first[4].text.replace("\u00a0", " "))
+    assert re.fullmatch(r"× [\d.]+ \[[\d.]+, [\d.]+\]", first[4].note.replace("\u00a0", " "))
+    assert isinstance(folded, Details)
+    told = [part.text for part in folded.parts if isinstance(part, Code)]
+    for change in wording.ranking(known):
+        assert change.commands
+        assert "\n".join(change.commands.do) in told
+        assert "\n".join(change.commands.undo) in told
+
+
+def test_an_imported_scenario_that_was_not_compared_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    told = made(["pings"], BLOATED, "a", own=[100], a=[20])
+    said = "was not compared with the measurement here: `wifair explain SCENARIO --measured FILES` does that."
+    content = "[wire]\nrate_mbps = 60  # {}\n"
+    for comment, is_said in (
+        ("unknown: the line", True),
+        ("read: a file", False),
+        ("fitted: fits as well: [40]; to measured; before that unknown, the line", False),
+    ):
+        told.marks = marks(content.format(comment))
+        assert (said in in_text(told, capsys)) is is_said
+        assert (said in in_page(told)) is is_said
+
+
+def test_the_advice_says_by_what_rule_a_change_came_first(capsys: pytest.CaptureFixture[str]) -> None:
+    """Change a is behind the best by 1.3 in calls, the others by more in one goal."""
+    told = made(["pages", "calls"], PAGES, "a", own=[8, 20], a=[4, 13], b=[2, 19], c=[7, 10])
+    said = (
+        "Of 3 better changes, change a is the one least behind the best of them in what it is worst at. By the seeds of the search this is pages, s: "
+        "2 with change b and 4 with change a (× 2). If a value is enough, give it as a bound, beyond which more is worth nothing: "
+        '`--want "pages below N s"`.'
+    )
+    assert said in in_text(told, capsys)
+    assert said in in_page(told)
+    # Bounds that a change meets are no matter of how far; nothing is said where only one change is better.
+    told = made(["pages below 5 s", "calls below 100 ms"], PAGES, "a", own=[8, 20], a=[4, 13], b=[4.5, 19])
+    assert "in what it is worst at: it is behind by no goal." in in_page(told)
+    assert wording.chosen(made(["pages", "calls"], PAGES, "a", own=[8, 20], a=[4, 13], c=[8, 20])) == []
+
+
+def test_a_better_change_is_told_from_compromises() -> None:
+    """Change b gains more by far, and costs calls little."""
+    told = made(["pages", "calls"], PAGES, "a", own=[8, 15], a=[6, 15], b=[1, 18])
+    assert wording.chosen(told) == [
+        "No other change is better by a goal and worse by none. If a value is enough, give it as a bound, beyond which more is worth nothing: "
+        '`--want "calls below N ms"`.'
+    ]
+    told = made(["pages", "calls below 16 ms"], PAGES, "a", own=[8, 15], a=[6, 15], b=[1, 18])
+    assert wording.chosen(told) == ["No other change is better by a goal and worse by none."]
+
+
+def test_flows_that_lose_within_a_bound_are_told_from_others(capsys: pytest.CaptureFixture[str]) -> None:
+    def losing(goal: str, call: float = 23) -> Advice:
+        told = made(["pages", goal], PAGES, "a", own=[8, 20], a=[4, call])
+        noise = np.linspace(-0.01, 0.01, 12)
+        of_flows = {
+            f"flow:{name}": means for name, means in {"call": (20, call), "page": (8, 4), "ping": (9, 12)}.items()
+        }
+        flows = [each for each in of_flows_in(told.plan) if each.id in of_flows]
+        names = {OWN: 0, "change a": 1}
+        values = {name: {each.id: of_flows[each.id][i] * (1 + noise) for each in flows} for name, i in names.items()}
+        told.flows = rule.verdict(values, flows)
+        return told
+
+    told = losing("calls below 100 ms")
+    call, ping = wording.losers(told, told.changes["change a"])
+    assert call.startswith("call 20.000 ± 0.083")
+    assert call.endswith(", calls below 100 ms stays met")
+    assert ping.startswith("ping 9.0")
+    assert "stays met" not in ping
+    assert "2 groups of flows lose, 1 of them by goals whose bounds stay met." in in_text(told, capsys)
+    assert "calls below 100 ms stays met" in in_page(told)
+    for other in (losing("calls"), losing("calls below 22 ms"), losing("pings below 100 ms")):
+        assert "calls" not in wording.losers(other, other.changes["change a"])[0]
+
+
+def test_an_interval_that_reaches_beyond_no_gain_is_in_short(capsys: pytest.CaptureFixture[str]) -> None:
+    """With another line pages are slower with the change, and calls still gain."""
+    told = made(["pages", "calls"], PAGES, "a", own=[8, 20], a=[6, 10])
+    assert wording.no_gain(told) == []
+
+    def doubted(pages: float) -> Doubted:
+        values = {OWN: {"page_s": np.full(6, 8.0)}, "change a": {"page_s": np.full(6, pages)}}
+        for mine, call in zip(values.values(), (20.0, 10.0), strict=True):
+            mine["call_delay_p95_ms"] = np.full(6, call)
+        verdict = rule.verdict(values, told.criteria)
+        return Doubted(Doubt("wire.rate_mbps", "unknown: the line", "15", told.scenario), verdict, values=values)
+
+    told.doubted = [doubted(7)]
+    assert wording.no_gain(told) == []
+    told.doubted = [doubted(9)]
+    said = "With chance and all that is assumed together, there may be no gain: pages × 0.75 [0.7"
+    assert said in in_text(told, capsys)
+    assert said in in_page(told)
+    assert "calls" not in wording.no_gain(told)[0]
 
 
 def test_the_total_is_not_shown_twice() -> None:

@@ -98,6 +98,11 @@ def test_bad_overrides(here: Cli, short: Path, arguments: list[str], message: st
         (["keys", "rate_mbps"], "Did you mean wire.rate_mbps, station.rate_mbps"),
         (["keys", "drop-tail"], "Did you mean droptail?"),
         (["keys", "mac.edca.ap.video.aifs"], "Did you mean mac.edca.ap.video.aifsn?"),
+        (
+            ["keys", "flows.application.voip"],
+            "there is no key 'flows.application.voip'. Did you mean voip? It is a value of ",
+        ),
+        (["keys", "ap.scheme.codel.target_ms"], "Did you mean codel?"),
         (["keys", "run.duration_ms"], "Did you mean run.duration_s"),
         (["keys", "phy.ofdma"], "not modelled (OFDMA"),
         (["keys", "802.11ay"], "not modelled (60 GHz"),

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 from conftest import Cli
 from wifair import Scenario
-from wifair.advising.doubts import doubts
+from wifair.advising.doubts import Freedom, doubts
+from wifair.cli.fit import print_best
 from wifair.errors import InputError
-from wifair.fitting import Fitting, FittingInterrupted, measurement
-from wifair.fitting.estimates import estimates
-from wifair.fitting.held_out import split
+from wifair.fitting import Fitted, Fitting, FittingInterrupted, measurement, wording
+from wifair.fitting.estimates import Estimate, estimates
+from wifair.fitting.held_out import Split, split
 from wifair.fitting.objective import Objective
 from wifair.fitting.search import ALL, Parameter, Point, Search, Searched, key
 from wifair.fitting.wording import so_far
@@ -129,6 +130,73 @@ def test_what_fits_as_well_is_an_interval_with_the_planted_value_in_it() -> None
         assert narrow.others == (low, high)
     assert after[2].others == ()
     assert after[3].between == (0.5, 2.0)
+
+
+def worded(planted: Mapping[str, Any], beyond: float = 0.0) -> Fitted:
+    """A fit whose verdict has what no parameter moves by `beyond`, as `wifair fit` prints it."""
+    parameters = [LINE, DELAY, HOSTS]
+    searched, drawn = fitted(separate, parameters, separate(planted) + beyond * np.resize([0, 0, 1], len(GOODPUT)))
+    measured = dict(zip(GOODPUT, drawn, strict=True))
+    fresh = [values(separate(searched.best), seed) for seed in range(1001, 1013)]
+    runs = dict(zip(GOODPUT, np.array(fresh).T, strict=True))
+    free = [
+        Freedom(
+            each.name,
+            "unknown: why",
+            (),
+            each.values,
+            each.kept,
+            lambda _, value: value,
+            lambda value: f"{value:g}" if isinstance(value, float) else str(value),
+        )
+        for each in parameters
+    ]
+    found = Fitted(Split(measured, measured, "some", frozenset()), free, [], searched, Scenario(**NETWORK))
+    found.held = judged(dict(list(measured.items())[2::3]), runs, RUN_S)
+    found.estimates, found.alike = estimates(searched, RUN_S)
+    return found
+
+
+def test_an_end_of_the_range_is_not_reported_as_a_result() -> None:
+    """The line is slower than all that was searched; the delay lies within."""
+    planted = {"line": 0.15, "delay": 1.0, "hosts": "linux", "useless": 1.0}
+    found = worded(planted)
+    line, delay, hosts = found.estimates
+    assert line.open_range == (0.25,)
+    assert (delay.open_range, hosts.open_range) == ((), ())
+    _, value, fits, excluded, _ = wording.row(found, line)
+    assert value.endswith("0.25 (end of the range)")
+    assert fits.startswith("0.25 (end of the range) to ")
+    assert excluded.startswith("above ")
+    said = (
+        "line: what fits as well reaches an end of what was searched (0.25 to 4), and the true value may lie beyond it"
+    )
+    assert said in list(wording.remarks(found))
+    assert not any("delay" in told for told in wording.remarks(found))
+    assert [each["ends_of_range"] for each in wording.document(found)["parameters"]] == [["0.25"], [], []]
+    # Nothing lies below a factor of zero, nor is an end of the range told where nothing is excluded.
+    rates = Parameter("rates", Numbers(0.0, 2.0), 1.0)
+    assert Estimate(rates, 0.5, (0.0, 1.0), (2.0,)).open_range == ()
+    assert Estimate(rates, 0.5, (0.0, 1.0, 2.0), ()).open_range == ()
+
+
+def test_no_fit_says_on_what_its_values_rest_and_what_is_next() -> None:
+    planted = {"line": 0.6, "delay": 1.0, "hosts": "linux", "useless": 1.0}
+    assert not any("Next" in told or "rest of the model" in told for told in wording.remarks(worded(planted)))
+    found = worded(planted, 0.8)
+    rests, *_, following = wording.remarks(found)
+    assert rests.startswith("What fits as well, and what is excluded, holds only if the rest of the model is right")
+    assert following.startswith(f"Next: the largest misses are {found.held[0].quantity}; {found.held[1].quantity}; ")
+    assert "`wifair explain SCENARIO --measured FILES`" in following
+
+
+def test_a_fit_that_was_stopped_early_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    found = worded({"line": 0.6, "delay": 1.0, "hosts": "linux", "useless": 1.0})
+    print_best(found)
+    assert "Stopped early, so it is not judged whether there is a fit: nearest with" in capsys.readouterr().out
+    found.searched.objective = None
+    print_best(found)
+    assert "Stopped early" in capsys.readouterr().out
 
 
 def test_a_pair_that_cannot_be_told_apart_is_named() -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 import wifair
 from conftest import ROOT, Cli
+from wifair.cli.output import say_of
 from wifair.keys import missing
 from wifair.scenario.components import components
+from wifair.study.store import Store
 
 SCHEMES = "examples/adaptive_pushout.py"
 
@@ -109,6 +111,34 @@ def test_a_capture_in_place_of_a_scenario_is_for_import(here: Cli, tmp_path: Pat
         done = here(command, capture)
         assert done.returncode == 2
         assert done.stderr.endswith(f" are TOML files. Captures are for wifair import {capture}.\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        ("Station 02:00:0a:00:00:01 (on wlan0)\n\trx bytes:\t1842120\n", "a station dump"),
+        ("Survey data from wlan0\n\tfrequency:\t\t\t5180 MHz [in use]\n", "a survey dump"),
+        ("Interface wlan0\n\ttype AP\n", "the info"),
+    ],
+)
+def test_what_iw_prints_in_place_of_a_scenario_is_for_import(
+    here: Cli, tmp_path: Path, content: str, kind: str
+) -> None:
+    path = tmp_path / "dump.txt"
+    path.write_text(content)
+    done = here("advise", path)
+    assert done.returncode == 2
+    assert done.stderr == f"wifair: {path}: this is {kind} of iw. It is for wifair import {path}.\n"
+
+
+@pytest.mark.parametrize(("taken", "told"), [(1, "1 replication was"), (2, "2 replications were")])
+def test_replications_of_the_store_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], taken: int, told: str
+) -> None:
+    store = Store(tmp_path)
+    store.taken = taken
+    say_of(store)
+    assert capsys.readouterr().err == f"{told} taken from {tmp_path}\n"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from conftest import ROOT, Cli
 from wifair import InputError, Scenario, Sweep, compare, differences, plots
 from wifair.analysis.comparison import decided, rankings
 from wifair.papers import Asked, find
-from wifair.report import figures, measured, page, rendering
+from wifair.report import charts, figures, measured, page, rendering
 from wifair.report.paper import of_paper
 from wifair.report.parts import Cell as TableCell
 from wifair.report.parts import Chart, Facts, Findings, Report, Section, Table, Text, Verdicts, cell
@@ -146,6 +146,29 @@ def test_a_click_sorts_a_table_and_the_theme_changes(report: Path, browser: Brow
     assert len(set(column())) > 1
     opened.page.locator("#theme").click()
     assert opened.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(15, 19, 24)"
+
+
+@browser_needed
+@pytest.mark.parametrize("width", [400, 1200])
+def test_labels_of_ticks_are_at_their_ticks_and_whole(browser: Browser, tmp_path: Path, width: int) -> None:
+    """Those at the ends of an axis were moved inwards."""
+    means = [
+        (name, Interval(mean, mean - 0.4, mean + 0.4, 12)) for name, mean in (("as it is", 98.5), ("changed", 101.5))
+    ]
+    runs = [(name, seed, found.estimate + seed / 10) for name, found in means for seed in range(-5, 6)]
+    panel = charts.by_name(means, runs, title="total", x_title="Mbps")
+    path = tmp_path / "chart.html"
+    page.write(Report("mine", "", [Section("One", [Chart([panel], "")])]), path)
+    opened = Opened(browser, path, viewport={"width": width, "height": 800})
+    found = opened.page.evaluate(
+        """[...document.querySelectorAll('.panel svg.marks')].flatMap((svg) => {
+            const ends = svg.getBoundingClientRect(), axis = [...svg.querySelectorAll('.role-axis')].find((e) => e.textContent.includes('Mbps'));
+            return [...axis.querySelectorAll('.role-axis-label text')].map((e) => [e.getAttribute('text-anchor'), e.getBoundingClientRect(), ends])
+                .map(([anchor, at, ends]) => [anchor, at.left >= ends.left - 0.5 && at.right <= ends.right + 0.5]);
+        })"""
+    )
+    assert len(found) > 2
+    assert found == [["middle", True]] * len(found)
 
 
 @browser_needed

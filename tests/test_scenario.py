@@ -273,6 +273,8 @@ def test_bad_input_names_key_value_and_what_is_allowed(settings: dict[str, Any],
         ("warmup", ["duration_s", "warmup_s"], "warmup_s"),
         ("durations_s", ["duration_s", "warmup_s"], "duration_s"),
         ("xyz", ["duration_s", "warmup_s"], ""),
+        ("OpenWRT", ["linux", "openwrt"], "openwrt"),
+        ("RED", ["rad", "red"], "red"),
     ],
 )
 def test_the_nearest_right_spelling(key: str, known: list[str], expected: str) -> None:

@@ -109,6 +109,8 @@ def test_a_wrong_range_is_refused_before_any_run(over: Any, told: str) -> None:
         ("jian", "unknown metric 'jian'; did you mean jain?"),
         ("up_mbps", "allowed here: up_mbps=highest, up_mbps=lowest"),
         ("up_mbps=higest", "unknown direction 'higest'; did you mean highest?"),
+        ("", "goals: a goal is missing; allowed here: fair shares"),
+        ("jain, up_mbps=highest", "has several goals; allowed here: a list with a text for each"),
         (["jain", "jain=lowest"], "jain is named twice"),
         (Metric("mine", lambda run: 1.0), "Metric 'mine' has no better direction"),
     ],
@@ -130,7 +132,10 @@ def test_more_than_a_bound_is_worth_nothing() -> None:
 def test_other_bad_input_is_refused() -> None:
     with pytest.raises(InputError, match="seeds: 1 is not allowed; allowed here: 2 to"):
         search(seeds=1)
-    with pytest.raises(InputError, match="runs: 31 is not allowed; allowed here: 32 or more"):
+    with pytest.raises(
+        InputError,
+        match="runs: 31 is not allowed; allowed here: 32 or more, for 4 of the scenario as it is, 12 of a first batch, 16 of the v",
+    ):
         search(runs=31)  # 4 as it is, 4 × 3 of a batch, 4 × 4 of the verification
     with pytest.raises(InputError, match="batch: True is not allowed"):
         search(batch=True)

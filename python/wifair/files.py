@@ -13,6 +13,8 @@ from wifair.errors import InputError
 MOST_BYTES = 16 * 2**20
 # Suffixes of captures.
 CAPTURES = (".pcap", ".pcapng", ".cap")
+# How what iw prints of an access point begins.
+DUMPS = {"Station ": "a station dump", "Survey data from ": "a survey dump", "Interface ": "the info"}
 # The deepest nesting of tables and lists.
 MOST_DEPTH = 50
 
@@ -80,7 +82,9 @@ def read_toml(path: Path, named: str | Path = "") -> dict[str, Any]:
     except RecursionError:
         raise InputError(f"{named or path}: cannot be read: its lists and tables are nested too deeply.") from None
     except ValueError as error:  # invalid TOML, or an integer with thousands of digits
-        raise InputError(f"{named or path}: not valid TOML: {error}.{instead}") from None
+        dump = next((kind for head, kind in DUMPS.items() if text.lstrip().startswith(head)), "")
+        told = f"this is {dump} of iw. It is for wifair import {named or path}" if dump else f"not valid TOML: {error}"
+        raise InputError(f"{named or path}: {told}.{instead}") from None
     return found
 
 

@@ -99,8 +99,11 @@ def unit_of(key: str) -> str:
 
 
 def nearest(key: str, known: Iterable[str]) -> str:
-    """The known key that `key` most likely means: the same quantity in another unit, or the closest spelling, with or without a unit."""
+    """The known key that `key` most likely means: the same in another case, the same quantity in another unit, or the closest spelling, with or without a unit."""
     known = list(known)
+    for name in known:
+        if name != key and name.casefold() == key.casefold():
+            return name
     for name in known:
         if unit_of(name) and unit_of(key) and _stem(name) == _stem(key):
             return f"{name} (in {unit_of(name)})"

@@ -109,6 +109,7 @@ class Advice:
     doubted: list[Doubted] = field(default_factory=list)
     undoubted: int = 0
     unvaried: Sequence[Unvaried] = ()
+    marks: Sequence[Mark] = ()
     place: Place | None = None
     tried: list[Tried] = field(default_factory=list)
     runs: int = 0
@@ -275,6 +276,7 @@ class Advising:
         self.unsettable = unsettable(self.scenario, has, self.settable, bss)
         if not self.settable and not self.unsettable:
             raise InputError(f"--has: {has} has no setting that changes this scenario; allowed here: any.")
+        self.marks = tuple(marks)
         self.doubts, self.unvaried = doubts(self.scenario, marks)
         self.flows = of_flows(plan)
 
@@ -299,6 +301,7 @@ class Advising:
             bss=self.bss,
             others=self.others,
             unvaried=self.unvaried,
+            marks=self.marks,
             place=self.place,
         )
         try:

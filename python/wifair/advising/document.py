@@ -93,7 +93,7 @@ def _searched(advice: Advice, change: Change) -> dict[str, Any]:
         "change": change.name,
         "search": state,
         "seeds": seeds,
-        "effects": list(effects),
+        "effects": [f"{means} ({effect})" for means, effect in effects],
         **({"others": wording.others_in_short(advice, change)} if advice.bss else {}),
         "settings": dict(change.settings),
         "commands": _commands(change),

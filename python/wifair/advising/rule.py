@@ -117,11 +117,11 @@ def best(found: Verdict, own: str) -> str | None:
     for standing in (Standing.BETTER, Standing.TRADE):
         names = [name for name in found.contenders if name != own and found.standing(name, own) is standing]
         if names:
-            return min(names, key=_among(found, [own, *names]).shortfall)
+            return min(names, key=among(found, [own, *names]).shortfall)
     return None
 
 
-def _among(found: Verdict, names: Sequence[str]) -> Verdict:
+def among(found: Verdict, names: Sequence[str]) -> Verdict:
     """The verdict on some contenders alone, in the replications that they have in common."""
     at = [found.contenders.index(name) for name in names]
     runs = tuple(found.replications(name) for name in names)

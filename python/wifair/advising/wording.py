@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from wifair.advising import rule
 from wifair.advising.advice import NEAREST, OWN, Advice, Doubted
 from wifair.advising.changes import Change
 from wifair.advising.commands import Commands
@@ -14,7 +15,7 @@ from wifair.everything.verdict import Standing
 from wifair.keys import some_of
 from wifair.population.properties import Property
 from wifair.stats import Values, t_interval
-from wifair.tuning.words import WORDS
+from wifair.tuning.words import BOUNDS, UNITS, WORDS, calls
 
 # What the rule says of a change, in a table.
 STANDINGS = {
@@ -101,11 +102,7 @@ def _headline(advice: Advice) -> str:
         return f"So far, {best.name} is {STANDINGS[_searched(advice, best)]}; not confirmed."
     standing = advice.standing(best)
     if standing is Standing.BETTER:
-        lose = len(losers(advice, best))
-        costs = (
-            f" {lose} {'groups' if lose > 1 else 'group'} of flows {'lose' if lose > 1 else 'loses'}." if lose else ""
-        )
-        return f"Set {best.name}: {effects(advice, best, better=True)}.{of_total(advice, best)}{costs}"
+        return f"Set {best.name}: {effects(advice, best, better=True)}.{of_total(advice, best)}{_costs(advice, best)}"
     if standing is Standing.TRADE:
         return (
             f"Leave it as it is, unless one thing counts most: no change is better by something and worse by nothing. The best compromise is "
@@ -115,6 +112,18 @@ def _headline(advice: Advice) -> str:
         f"Leave it as it is. {best.name} led the search, but on fresh seeds the difference is {STANDINGS[standing]}: "
         f"{effects(advice, best)}.{of_total(advice, best)}"
     )
+
+
+def _costs(advice: Advice, change: Change) -> str:
+    """How many groups of flows lose, and how many of them by a goal whose bound stays met; empty if none does."""
+    lose = _judged_as(advice, change, Standing.WORSE)
+    if not lose:
+        return ""
+    told = f" {len(lose)} {'groups' if len(lose) > 1 else 'group'} of flows {'lose' if len(lose) > 1 else 'loses'}"
+    within = sum(bool(_stays_met(advice, change, each)) for each in lose)
+    if not within:
+        return f"{told}."
+    return f"{told}, {'' if within == len(lose) else f'{within} of them '}by goals whose bounds stay met."
 
 
 def of_total(advice: Advice, change: Change) -> str:
@@ -204,20 +213,26 @@ def bounds(advice: Advice, name: str) -> list[str]:
     """Which bounds of goals are met, by the whole interval of the mean: on fresh seeds, or those of the search if there are no others."""
     told = []
     for each in advice.yardsticks:
-        if each.goal is None or each.goal.bound is None:
-            continue
-        mean = t_interval((advice.values or advice.searched)[name][each.criterion.id])
-        if mean.low is None or mean.high is None:
-            continue
-        sign, bound = each.goal.sign, each.goal.bound
-        worst, best = sorted((sign * mean.low, sign * mean.high))
-        state = "met" if worst >= sign * bound else "not met" if best < sign * bound else "open"
-        told.append(f"{each.title}, {name}: {state} ({mean.short()}{_unit(each.criterion)})")
+        if state := _bound_is(advice, each, name):
+            mean = t_interval((advice.values or advice.searched)[name][each.criterion.id])
+            told.append(f"{each.title}, {name}: {state} ({mean.short()}{_unit(each.criterion)})")
     return told
 
 
+def _bound_is(advice: Advice, each: Yardstick, name: str) -> str:
+    """Whether a goal's bound is met, as `bounds` has it; empty without a bound or an interval."""
+    if each.goal is None or each.goal.bound is None:
+        return ""
+    mean = t_interval((advice.values or advice.searched)[name][each.criterion.id])
+    if mean.low is None or mean.high is None:
+        return ""
+    sign, bound = each.goal.sign, each.goal.bound
+    worst, best = sorted((sign * mean.low, sign * mean.high))
+    return "met" if worst >= sign * bound else "not met" if best < sign * bound else "open"
+
+
 def losers(advice: Advice, change: Change) -> list[str]:
-    """The flows that lose on fresh seeds, with the effect."""
+    """The flows that lose on fresh seeds, with the effect, and with the goal that judges them if its bound stays met."""
     return _flows(advice, change, Standing.WORSE)
 
 
@@ -227,14 +242,120 @@ def winners(advice: Advice, change: Change) -> list[str]:
 
 
 def _flows(advice: Advice, change: Change, wanted: Standing) -> list[str]:
+    flows, told = advice.flows, []
+    for each in _judged_as(advice, change, wanted):
+        assert flows is not None
+        before, after = (flows.values[each.id][flows.contenders.index(name)] for name in (OWN, change.name))
+        met = _stays_met(advice, change, each) if wanted is Standing.WORSE else ""
+        told.append(f"{each.title} {_from_to(each, before, after)}{f', {met} stays met' if met else ''}")
+    return told
+
+
+def _judged_as(advice: Advice, change: Change, wanted: Standing) -> list[Criterion]:
+    """The groups of flows of which the rule says so."""
     flows = advice.flows
     if flows is None:
         return []
-    i, j = flows.contenders.index(change.name), flows.contenders.index(OWN)
+    return [each for each in flows.criteria if flows.standing(change.name, OWN, [each]) is wanted]
+
+
+def _stays_met(advice: Advice, change: Change, group: Criterion) -> str:
+    """The goal by whose quantity a group of flows is judged, if its bound is met before and after; else empty."""
+    for each in advice.yardsticks:
+        if {_bound_is(advice, each, name) for name in (OWN, change.name)} == {"met"} and _is_of(advice, each, group):
+            return each.title
+    return ""
+
+
+def _is_of(advice: Advice, each: Yardstick, group: Criterion) -> bool:
+    """Whether a goal measures what a group of flows is judged by."""
+    word = next((word for word in WORDS.values() if word.metric == each.criterion.id), None)
+    if word is None or each.criterion.kind != group.kind:
+        return False
+    flows = [flow for flow in advice.plan["flows"] if group.id == f"flow:{flow['group'] or flow['label']}"]
+    plain = calls(advice.plan)
+    return all(
+        flow["application"]["name"] in word.needs and (flow["application"]["name"] != "udp" or flow["label"] in plain)
+        for flow in flows
+    )
+
+
+def chosen(advice: Advice) -> list[str]:
+    """By what the best change came first among those that the search calls as good, and whether a bound may change that."""
+    found, best = advice.search, advice.best
+    if found is None or best is None or advice.confirmed is None:
+        return []
+    standing = found.standing(best.name, OWN)
+    by_standing = {
+        wanted: [name for name in found.contenders if name != OWN and found.standing(name, OWN) is wanted]
+        for wanted in (Standing.BETTER, Standing.TRADE)
+    }
+    alike, trades = by_standing.get(standing, []), by_standing[Standing.TRADE]
+    if len(alike) < 2:
+        if standing is not Standing.BETTER or not trades:
+            return []
+        costs = [
+            each
+            for each in advice.yardsticks
+            for name in trades
+            if found.standing(name, OWN, [each.criterion]) is Standing.WORSE
+        ]
+        return [f"No other change is better by a goal and worse by none.{_may_have_bound(costs)}"]
+    among = rule.among(found, [OWN, *alike])
+    criterion, leader = among.weakest(best.name)
+    by = next(each for each in advice.yardsticks if each.criterion.id == criterion.id)
+    kind = "better changes" if standing is Standing.BETTER else "trade-offs"
+    told = f"Of {len(alike)} {kind}, {best.name} is the one least behind the best of them in what it is worst at"
+    if among.gap(leader, best.name, criterion) <= 0:
+        return [f"{told}: it is behind by no goal."]
+    mine, theirs = (advice.searched[name][criterion.id][: among.common] for name in (best.name, leader))
+    means = " and ".join(
+        f"{number(t_interval(values).estimate)} with {name}" for name, values in ((leader, theirs), (best.name, mine))
+    )
+    away = criterion.effect_text(criterion.effect(mine, theirs), interval=False)
+    return [f"{told}. By the seeds of the search this is {heading(by)}: {means} ({away}).{_may_have_bound([by])}"]
+
+
+def _may_have_bound(goals: Sequence[Yardstick]) -> str:
+    """How to give a bound to the first of the goals that has none; empty if there is no such goal."""
+    for each in goals:
+        if each.goal and each.goal.bound is None:
+            unit = next(iter(UNITS.get(each.goal.unit, {"": 1})))
+            written = (
+                f"{each.goal.word or each.goal.metric} {BOUNDS[each.goal.better][0]} N{f' {unit}' if unit else ''}"
+            )
+            return (
+                f' If a value is enough, give it as a bound, beyond which more is worth nothing: `--want "{written}"`.'
+            )
+    return ""
+
+
+def no_gain(advice: Advice) -> list[str]:
+    """By which goals chance and all assumptions together leave it open whether the advised change gains anything."""
+    change = advice.best or advice.best_beyond
+    if change is None or advice.confirmed is None or not any(each.verdict for each in advice.doubted):
+        return []
+    told = []
+    for each in advice.yardsticks:
+        if advice.standing_by(change, each) is not Standing.BETTER:
+            continue
+        criterion, found = each.criterion, advice.predicted(change, each.criterion)
+        none = 1.0 if criterion.scale == "ratio" else 0.0
+        if found.low is None or found.high is None or not found.low <= none <= found.high:
+            continue
+        told.append(f"{each.title} {criterion.effect_text(found)}")
+    if not told:
+        return []
+    return [f"With chance and all that is assumed together, there may be no gain: {'; '.join(told)}."]
+
+
+def not_compared(advice: Advice) -> list[str]:
+    """That an imported scenario was not compared with the measurement here, and what does that. A fitted one was compared."""
+    if not advice.marks or any(mark.origin == "fitted" for mark in advice.marks):
+        return []
     return [
-        f"{each.title} {_from_to(each, flows.values[each.id][j], flows.values[each.id][i])}"
-        for each in flows.criteria
-        if flows.standing(change.name, OWN, [each]) is wanted
+        "Values of the scenario are marked as assumed or unknown, as `wifair import` does, and it was not compared with the measurement here: "
+        "`wifair explain SCENARIO --measured FILES` does that."
     ]
 
 
@@ -345,14 +466,14 @@ def ranking(advice: Advice) -> list[Change]:
     return [advice.changes[name] for name in names]
 
 
-def searched(advice: Advice, change: Change) -> tuple[str, int, Sequence[str]]:
-    """A row of the ranking: what the search says, with how many seeds, and the effect by goal and on the total. The effects of the best are too good."""
+def searched(advice: Advice, change: Change) -> tuple[str, int, Sequence[tuple[str, str]]]:
+    """A row of the ranking: what the search says, with how many seeds, and by goal and of the total the means and the effect. The effects of the best are too good."""
     state, seeds = _standing_and_seeds(advice, change)
     told = []
     for each in advice.shown:
         mine, own = _searched_values(advice, change, each.criterion)
         means = " → ".join(number(t_interval(values).estimate) for values in (own, mine))
-        told.append(f"{means} ({each.criterion.effect_text(each.criterion.effect(mine, own))})")
+        told.append((means, each.criterion.effect_text(each.criterion.effect(mine, own))))
     return state, seeds, told
 
 

@@ -159,6 +159,8 @@ def print_advice(advice: Advice, title: str, verbose: bool) -> None:
     if best and advice.confirmed and wording.is_advised(advice):
         for told in (*wording.bounds(advice, best.name), *wording.others_by_goal(advice, best)):
             print_text(told, indent="  ", first="- ")
+        for told in (*wording.chosen(advice), *wording.no_gain(advice)):
+            print_text(told, indent="  ", first="- ")
         _print_flows(advice, best, verbose)
         for told in wording.of_others(advice, best):
             print_text(told, indent="  ", first="- ")
@@ -176,7 +178,7 @@ def print_advice(advice: Advice, title: str, verbose: bool) -> None:
         print_text(told, indent="  ", first="- ")
     if len(assumed) > SHOWN and not verbose:
         print_text(f"{len(assumed) - SHOWN} more with --verbose", indent="  ", first="- ")
-    for told in wording.placed(advice):
+    for told in (*wording.not_compared(advice), *wording.placed(advice)):
         print_text(told, indent="  ", first="- ")
     print_text(f"{advice.runs} replications. {wording.not_tried(advice)}")
 

@@ -79,7 +79,7 @@ def fit(
     try:
         fitted = fitting.run(threads, progress, folder, dask)
     except FittingInterrupted as interruption:
-        if interruption.fitted.searched.objective and not json:
+        if not json:
             print_best(interruption.fitted)
         interruption.args = (
             f"{interruption}; they are in {folder.folder}, and the same command continues from there.",
@@ -111,11 +111,12 @@ def write(fitted: Fitted, text: str, measured: Path, out: Path) -> None:
 
 
 def print_best(fitted: Fitted) -> None:
-    """Prints the best point so far."""
+    """Prints that the fit was stopped early, and the best point so far."""
     from wifair.cli.output import print_text
     from wifair.fitting import wording
 
-    print_text(f"So far, not judged: {wording.so_far(fitted)}.")
+    told = wording.so_far(fitted) if fitted.searched.objective else "no other value was tried"
+    print_text(f"Stopped early, so it is not judged whether there is a fit: {told}.")
 
 
 def print_fitted(fitted: Fitted, verbose: bool) -> None:

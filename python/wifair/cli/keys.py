@@ -173,6 +173,9 @@ def _found(asked: str, known: Sequence[Part]) -> list[Part]:
         having = [(part, list(_below(part.keys, parameter))) for part in known if part.kind == above.kind]
         if parts := [replace(part, keys=found) for part, found in having if found]:
             return parts
+        for part in known:
+            if part.kind == above.kind and part.name == parameter.partition(".")[0]:
+                raise _unknown_component(asked, part.name, _bare(above))
     raise _unknown_below(name, below, section)
 
 
@@ -202,6 +205,15 @@ def _unknown(asked: str, path: str, known: Sequence[Part]) -> InputError:
         f"{', '.join(part.name for part in sections)}, a key in one of them, or a component that `wifair keys` lists"
     )
     return InputError(f"there is no section or component {asked!r}.{asked_for} Allowed here: {allowed}.")
+
+
+def _unknown_component(asked: str, component: str, key: str) -> InputError:
+    """The error for the name of a component below the key whose value it is."""
+    from wifair.errors import InputError
+
+    return InputError(
+        f"there is no key {asked!r}. Did you mean {component}? It is a value of {key}: `wifair keys {component}` has its parameters."
+    )
 
 
 def _unknown_below(name: str, below: str, section: Part) -> InputError:

@@ -80,7 +80,8 @@ def say_of(store: Store | None) -> None:
     """Prints how many replications came from the store, and the store's problems."""
     if store:
         if store.taken:
-            say(f"{store.taken} replications were taken from {store.folder}")
+            taken = f"{store.taken} replications were" if store.taken > 1 else "1 replication was"
+            say(f"{taken} taken from {store.folder}")
         for remark in store.remarks():
             say(f"warning: {remark}")
 

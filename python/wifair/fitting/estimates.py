@@ -51,6 +51,15 @@ class Estimate:
         return low, high
 
     @property
+    def open_range(self) -> tuple[Any, ...]:
+        """The ends of the range up to which no number is excluded, so that the value may lie beyond. A factor of zero has nothing beyond it."""
+        values = self.parameter.values
+        if isinstance(values, Choices) or not self.excluded:
+            return ()
+        is_open = (min(self.excluded) > self.value, max(self.excluded) < self.value)
+        return tuple(end for end, yes in zip((values.low, values.high), is_open, strict=True) if yes and end != 0)
+
+    @property
     def others(self) -> tuple[Any, ...]:
         """The values that differ most from the best one among those that fit as well: the ends of an interval, or all choices that are not excluded."""
         if self.between:

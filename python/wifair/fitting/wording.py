@@ -10,8 +10,13 @@ from wifair.everything.criteria import number
 from wifair.fitting.estimates import Alike, Estimate
 from wifair.fitting.fitting import Fitted
 from wifair.prediction.as_it_is import Judged
+from wifair.tuning.ranges import Choices
 
 HEADINGS = ("what may vary", "value", "fits as well", "excluded", "why it may vary")
+# After an end of an interval that is an end of the range.
+END = "end of the range"
+# Misses that are named as the largest.
+LARGEST = 3
 QUANTITIES = ("quantity", "measured", "fitted", "of what chance and what matters allow")
 
 
@@ -46,10 +51,17 @@ def so_far(fitted: Fitted) -> str:
 
 
 def remarks(fitted: Fitted) -> Iterator[str]:
-    """What the measurement does not determine, and what was not varied."""
+    """On what the values rest, what the measurement does not determine, and what was not varied; what to do next if it is no fit."""
+    if fitted.estimates and not fitted.is_fit:
+        yield "What fits as well, and what is excluded, holds only if the rest of the model is right, which a fit would have to show first"
     unknown = [each.parameter.name for each in fitted.estimates if not each.is_known]
     if unknown:
         yield f"The measurement determines nothing of {', '.join(unknown)}: no other value in the range is excluded"
+    for freedom, each in zip(fitted.freedoms, fitted.estimates, strict=True):
+        values = each.parameter.values
+        if each.open_range and not isinstance(values, Choices):
+            ends = " to ".join(freedom.words(end) for end in (values.low, values.high))
+            yield f"{freedom.family}: what fits as well reaches an end of what was searched ({ends}), and the true value may lie beyond it"
     for pair in fitted.alike:
         yield (
             f"{pair.one.name} and {pair.two.name} cannot be told apart (cosine {pair.cosine:.2f}): they move the same quantities in the same "
@@ -60,20 +72,31 @@ def remarks(fitted: Fitted) -> Iterator[str]:
     if fitted.unvaried:
         listed = dict.fromkeys(f"{each.family} ({each.why})" for each in fitted.unvaried)
         yield f"Not varied: {'; '.join(listed)}"
+    if fitted.held and not fitted.is_fit:
+        worst = "; ".join(f"{each.quantity}" for each in fitted.held[:LARGEST])
+        yield (
+            f"Next: the largest misses are {worst}. `wifair explain SCENARIO --measured FILES` shows everything that was measured next to runs. Values without a "
+            "mark, and those that were not varied, were taken as they are in the file: correct what you know to be different"
+        )
 
 
 def row(fitted: Fitted, estimate: Estimate) -> tuple[str, ...]:
     """A row of the table with `HEADINGS`."""
     freedom = fitted.freedoms[fitted.estimates.index(estimate)]
-    words = [[freedom.words(value) for value in values] for values in (estimate.possible, estimate.excluded)]
+
+    def told(value: Any) -> str:
+        is_end = any(math.isclose(value, end) for end in estimate.open_range)
+        return f"{freedom.words(value)}{f' ({END})' if is_end else ''}"
+
+    words = [[told(value) for value in values] for values in (estimate.possible, estimate.excluded)]
     if estimate.is_known and estimate.between:
-        low, high = map(freedom.words, estimate.between)
+        low, high = map(told, estimate.between)
         sides = (("below", estimate.between[0], low), ("above", estimate.between[1], high))
         words = [[f"{low} to {high}"], [f"{side} {end}" for side, value, end in sides if value in estimate.excluded]]
     kept = " (as it was)" if estimate.value == freedom.kept else ""
     return (
         freedom.family,
-        f"{freedom.words(estimate.value)}{kept}",
+        f"{told(estimate.value)}{kept}",
         *(", ".join(each) or "–" for each in words),
         freedom.why,
     )
@@ -113,6 +136,7 @@ def _estimate(fitted: Fitted, each: Estimate) -> dict[str, Any]:
         "value": each.value,
         "means": freedom.words(each.value),
         "is_known": each.is_known,
+        "ends_of_range": [freedom.words(value) for value in each.open_range],
         "between": [freedom.words(value) for value in each.between] if each.is_known and each.between else None,
         "possible": [freedom.words(value) for value in each.possible],
         "excluded": [freedom.words(value) for value in each.excluded],

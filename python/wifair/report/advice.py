@@ -11,7 +11,7 @@ from wifair.advising import rule, wording
 from wifair.advising.advice import OWN
 from wifair.everything.verdict import Standing
 from wifair.report import charts
-from wifair.report.parts import Cell, Chart, Code, Findings, Part, Report, Section, Table, Text
+from wifair.report.parts import Cell, Chart, Code, Details, Findings, Part, Report, Section, Table, Text
 from wifair.report.provenance import again, command, made_by
 from wifair.stats import Interval
 
@@ -47,7 +47,7 @@ def of_advice(advice: Advice, title: str, arguments: Sequence[str]) -> Report:
             sections.append(Section("What is assumed", _assumed(advice, shown)))
     if told := wording.placed(advice):
         sections.append(Section("Networks like this one", [Findings(told)]))
-    sections.append(Section("All changes", [_ranking(advice)]))
+    sections.append(Section("All changes", _ranking(advice)))
     paragraphs = (" ".join(part.split()) for part in (rule.__doc__ or "").split("\n\n"))
     sections.append(Section("The rule", [Text([*paragraphs, wording.not_tried(advice)])]))
     if advice.fresh is not None:
@@ -64,11 +64,11 @@ def _short(advice: Advice) -> list[Part]:
     shown = best or advice.best_beyond
     if best and advice.confirmed and wording.is_advised(advice):
         told += wording.bounds(advice, best.name)
-        told += wording.others_by_goal(advice, best)
+        told += (*wording.others_by_goal(advice, best), *wording.chosen(advice))
         lose = wording.losers(advice, best)
         told.append(f"Flows that lose: {'; '.join(lose) or 'none'}.")
         told += wording.of_others(advice, best)
-    told += wording.doubted(advice)[:1]
+    told += (*wording.doubted(advice)[:1], *wording.no_gain(advice), *wording.not_compared(advice))
     parts: list[Part] = [Findings(told)] if told else []
     if shown and advice.confirmed:
         parts.append(_figure(advice))
@@ -116,7 +116,7 @@ def _flows(advice: Advice, change: Change) -> Table:
                 each.unit,
                 _mean(values[j]),
                 _mean(values[i]),
-                each.effect_text(each.effect(values[i], values[j])),
+                _unbroken(each.effect_text(each.effect(values[i], values[j]))),
                 Cell(wording.STANDINGS[standing], badge=BADGES.get(standing, "undetermined")),
             ]
         )
@@ -133,33 +133,41 @@ def _assumed(advice: Advice, change: Change) -> list[Part]:
             if each.verdict is None:
                 effects.append("–")
                 continue
-            effects.append(criterion.effect_text(each.effect(change, criterion)))
+            effects.append(_unbroken(criterion.effect_text(each.effect(change, criterion))))
         standing = each.verdict.standing(change.name, OWN) if each.verdict else None
         said = wording.STANDINGS[standing] if standing else "does not apply"
         badge = BADGES.get(standing, "undetermined") if standing else ""
-        rows.append([f"`{each.doubt.family}`", each.doubt.why, each.doubt.other, Cell(said, badge=badge), *effects])
+        key = Cell(f"`{each.doubt.family}`", note=each.doubt.why)
+        rows.append([key, each.doubt.other, Cell(said, badge=badge), *effects])
     parts: list[Part] = [Findings(wording.doubted(advice)[:2])]
     if rows:
-        headings = ("key", "why", "other value", "the rule says", *(each.title for each in advice.shown))
+        headings = ("key", "other value", "the rule says", *(each.title for each in advice.shown))
         parts.append(Table.of(headings, rows, f"The effect of {change.name} with another value of each assumption."))
     return parts
 
 
-def _ranking(advice: Advice) -> Table:
-    rows = []
+def _ranking(advice: Advice) -> list[Part]:
+    rows, parts = [], []
     for change in wording.ranking(advice):
         state, seeds, effects = wording.searched(advice, change)
-        commands = "; ".join(change.commands.do) if change.commands else "–"
         others = [wording.others_in_short(advice, change)] if advice.bss else []
-        rows.append([change.name, state, change.about, seeds, *effects, *others, f"`{commands}`"])
+        by_goal = [Cell(_unbroken(means), note=_unbroken(effect)) for means, effect in effects]
+        rows.append([Cell(change.name, note=change.about), state, seeds, *by_goal, *others])
+        if change.commands:
+            parts.append(Code("\n".join(change.commands.do), f"Set {change.name}:"))
+            parts.append(Code("\n".join(change.commands.undo), "Undo it:"))
     headings = (
         "change",
         "search says",
-        "what it does",
         "seeds",
         *map(wording.heading, advice.shown),
         *(["the others"] if advice.bss else []),
-        "commands",
     )
     caption = "By the seeds of the search. Effects of the best are too good here, since these seeds chose it."
-    return Table.of(headings, rows, caption, wide=True)
+    folded = [Details("The commands of each change, and those that undo it", parts)] if parts else []
+    return [Table.of(headings, rows, caption), *folded]
+
+
+def _unbroken(text: str) -> str:
+    """A number with its interval as a table has it in one line."""
+    return text.replace(" ", "\u00a0")

@@ -26,6 +26,8 @@ DIRECTIONS: tuple[Better, ...] = get_args(Better)
 _BOUND = re.compile(
     rf"(?P<what>.*?)\s+(?P<how>{'|'.join(word for words in BOUNDS.values() for word in words)})\b\s*(?P<bound>.*)"
 )
+# A comma that is not a decimal one.
+_SEVERAL = re.compile(r"[,;]\s*(?=[^\s\d])")
 _NUMBER = re.compile(r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<unit>.*)")
 
 
@@ -99,6 +101,11 @@ def _parsed(text: str, key: str) -> Goal:
     if not isinstance(text, str):
         raise InputError(f"{key}: {text!r} is no goal; allowed here: {_listed()}.")
     told = " ".join(text.split())
+    if not told:
+        raise InputError(f"{key}: a goal is missing; allowed here: {_listed()}.")
+    if _SEVERAL.search(told):
+        each = f"{key} repeated for each" if key.startswith("--") else "a list with a text for each"
+        raise InputError(f"{key}: {told!r} has several goals; allowed here: {each}.")
     bounded = _BOUND.fullmatch(told)
     goal = _unbounded(bounded["what"] if bounded else told, told, key)
     return _bounded(goal, bounded["how"], bounded["bound"], told, key) if bounded else goal
@@ -109,6 +116,10 @@ def _unbounded(told: str, text: str, key: str) -> Goal:
     if name in WORDS and not separator:
         word: Word = WORDS[name]
         return Goal(word.metric, word.better, word.own, word=name)
+    if name in WORDS:
+        raise InputError(
+            f"{key}: {text}: {name} has a direction already, {WORDS[name].better}; allowed here: {name} alone or with a bound."
+        )
     if name not in UNITS:
         hint = nearest(name, [*WORDS, *UNITS])
         asked = f"; did you mean {hint}?" if hint else "."

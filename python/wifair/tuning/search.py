@@ -212,7 +212,9 @@ class Tuning:
         self.seeds = _count("seeds", seeds, 2, MOST_SEEDS)
         self.batch = _count("batch", batch, 1, MOST_SEEDS)
         self.reserve = (1 + (VERIFIED if len(self.goals) == 1 else VERIFIED_FRONT)) * self.seeds
-        self.runs = _count("runs", runs, self.seeds + self.batch * rungs(self.seeds)[0] + self.reserve, None)
+        first = self.batch * rungs(self.seeds)[0]
+        why = f"{self.seeds} of the scenario as it is, {first} of a first batch, {self.reserve} of the verification"
+        self.runs = _count("runs", runs, self.seeds + first + self.reserve, None, why)
         self.title = title
         # Checked here, so that a missing package is not found after the first runs.
         self.asker()
@@ -421,10 +423,11 @@ def _name(settings: Mapping[str, Any]) -> str:
     )
 
 
-def _count(key: str, value: int, least: int, most: int | None) -> int:
+def _count(key: str, value: int, least: int, most: int | None, why: str = "") -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
         allowed = f"{least} to {most}" if most else f"{least} or more"
-        raise InputError(f"{key}: {value!r} is not allowed; allowed here: {allowed}.")
+        told = f", for {why}" if why else ""
+        raise InputError(f"{key}: {value!r} is not allowed; allowed here: {allowed}{told}.")
     return value
 
 

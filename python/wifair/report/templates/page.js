@@ -22,7 +22,7 @@
     title: { anchor: "start", color: ink, fontSize: 13, fontWeight: 600, offset: 10 },
     axis: {
       labelColor: soft, titleColor: soft, domainColor: line, tickColor: line, gridColor: line, gridOpacity: 0.7,
-      labelFontSize: 11, titleFontSize: 11.5, titleFontWeight: 400, labelLimit: 180,
+      labelFontSize: 11, titleFontSize: 11.5, titleFontWeight: 400, labelLimit: 180, labelFlush: false,
     },
     axisBand: { grid: false },
     legend: { orient: "bottom", direction: "horizontal", columns: 2, labelColor: ink, titleColor: soft, labelFontSize: 11, labelLimit: 220, symbolOpacity: 1 },
