@@ -175,6 +175,22 @@ def test_runs_show_what_their_files_show(tmp_path: Path) -> None:
     assert shown[Quantity("goodput", "one", "up")][0] == 0.0
 
 
+def test_small_packets_of_a_flow_count_in_runs_and_in_measurements(tmp_path: Path) -> None:
+    """Next to an upload a slow download has small packets on average, ACKs among them. It is a flow in spite of that, however much of it there is."""
+    pages = {"name": "udp", "rate_mbps": 0.2, "payload_bytes": 400}
+    flows = [{"station": "two", "direction": "up"}, {"station": "two", "direction": "down", "application": pages}]
+    results = Scenario(**{**CELL, "stations": [{"name": "two"}], "flows": flows}).run(seeds=2)
+    write(results, tmp_path)
+    slow = Quantity("goodput", "two", "down")
+    carried = results.datagrams["goodput_mbps"].mean()
+    shown = of_runs(results, results.cells[0].name)[slow]
+    assert shown.mean() == pytest.approx(carried, rel=0.3)
+    files = measurement(tmp_path / "seed-1")
+    names = dict.fromkeys(files.keys, "two")
+    assert files.quantities(names, frozenset({("two", "down")}))[slow].mean == shown[0]
+    assert files.quantities(names)[slow].mean == 0.0
+
+
 def test_a_file_of_flent_shows_goodput_and_round_trips() -> None:
     observed = observe([ROOT / "tests" / "data" / "observed" / "rrul.flent.gz"])
     found = of_network(observed, {"client": "client"})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,11 +54,14 @@ class Load:
     origin: Value[Any]
 
 
-def of_station(station: Station) -> list[Load]:
-    """The directions that carry data: by the rates that a file has, else by counters, unless it has the flows."""
+def of_station(station: Station, known: Collection[str] = ()) -> list[Load]:
+    """The directions that carry data: by the rates that a file has, else by counters, unless it has the flows.
+
+    The directions of `known` have flows of data, so small packets there are not taken for ACKs alone.
+    """
     given = {"down": station.down_mbps, "up": station.up_mbps}
     if not any(given.values()):
-        return [] if station.traffic else _of_counters(station.key, station.counters)
+        return [] if station.traffic else _of_counters(station.key, station.counters, known)
     rates = [(way, given[way]) for way in DIRECTIONS]
     return [
         Load(station.key, way, rate.value, None, False, rate)
@@ -67,7 +70,7 @@ def of_station(station: Station) -> list[Load]:
     ]
 
 
-def _of_counters(key: str, counters: Counters) -> list[Load]:
+def _of_counters(key: str, counters: Counters, known: Collection[str]) -> list[Load]:
     found = {way: _direction(counters, way) for way in DIRECTIONS}
     rates = {way: rate for way, rate in found.items() if rate}
     sizes = {way: size for way, (_, size, _) in rates.items()}
@@ -77,7 +80,7 @@ def _of_counters(key: str, counters: Counters) -> list[Load]:
     loads = []
     for way, (total, size, origin) in rates.items():
         other = carried.get("up" if way == "down" else "down", 0.0)
-        if not call and size <= ACK_BYTES and total <= ACK_SHARE * other:
+        if not call and way not in known and size <= ACK_BYTES and total <= ACK_SHARE * other:
             continue
         header = UDP_BYTES if call else TCP_BYTES
         payload = total * max(1 - header / size, 0.0)

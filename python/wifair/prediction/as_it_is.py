@@ -65,7 +65,7 @@ def as_it_is(results: Results, measured: Measurement, loads: frozenset[tuple[str
     duration_s: float = plan["run"]["duration_s"]
     stations, flows = network(plan)
     names = named(stations, measured, "the scenario")
-    every = used(measured.quantities(names), flows)
+    every = used(measured.quantities(names, flows), flows)
     there = {flow for flow in flows if Quantity("goodput", *flow) in every}
     found, own = with_sums(every, there), of_runs(results, cell.name)
     runs = with_cell({what: values for what, values in own.items() if _is_of(what, flows)}, there)

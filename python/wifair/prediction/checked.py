@@ -49,7 +49,7 @@ def check(before: str | Path, after: str | Path, advice: str | Path, bars: Bars 
             f"{second.name}: has none of the stations of {first.name}, by their addresses; allowed here: two measurements of one network, with "
             "addresses that the stations keep."
         )
-    before_all, after_all = first.quantities(names), second.quantities(names)
+    before_all, after_all = (each.quantities(names, prediction.flows) for each in (first, second))
     differences = besides(prediction, names, (first, second), (before_all, after_all))
     there = {name for key, name in names.items() if key in second.keys}
     flows = {flow for flow in prediction.flows if flow[0] in there and _is_measured(flow, before_all, after_all)}

@@ -14,11 +14,9 @@ import numpy as np
 from wifair.errors import InputError
 from wifair.files import read_text
 from wifair.keys import nearest
-from wifair.observed.shown import KINDS, Quantity
+from wifair.observed.shown import KINDS, Flows, Quantity
 from wifair.stats import Values
 
-# Flows by station and direction.
-Flows = frozenset[tuple[str, str]]
 # What a file of advice must have, as errors name it.
 ALLOWED = "what `wifair advise SCENARIO --out FILE.json` of this version writes for a change that it has confirmed"
 DIGITS = 6
