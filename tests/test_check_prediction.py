@@ -20,9 +20,11 @@ from wifair.observed.as_ap import write
 from wifair.observed.shown import Quantity, of_network, of_runs
 from wifair.prediction import Verdict, check
 from wifair.prediction.assumptions import spoken
+from wifair.prediction.checked import Checked
 from wifair.prediction.comparison import compared
 from wifair.prediction.measurement import Measured, measurement, short_runs
 from wifair.prediction.prediction import Other, Pair, Prediction
+from wifair.prediction.wording import headline
 from wifair.stats import Values, unpaired_difference
 
 # Without an engine: normal logarithms of goodput, whose means the change and the assumption move.
@@ -127,6 +129,25 @@ def test_a_change_between_two_assumed_values_is_within_their_range() -> None:
     assert set(verdicts) <= {Verdict.IN_RANGE, Verdict.AS_PREDICTED}
     assert Verdict.IN_RANGE in verdicts
     assert against[0] == "tcp.profile"
+
+
+def test_the_answer_counts_changes_within_the_range_and_outside_it_apart() -> None:
+    def answer(truth: World, seed: int, times: int) -> tuple[str, int, int]:
+        rng = np.random.default_rng(seed)
+        prediction = predicted(rng)
+        before, after = (truth.measured(rng, side, times) for side in (truth.before, truth.after))
+        found = compared(before, after, prediction.pair, [each.pair for each in prediction.others], RUN_S)
+        told = Checked(prediction, tuple(found), (), ())
+        return headline(told), len(told.with_verdict(Verdict.OUTSIDE)), len(told.with_verdict(Verdict.IN_RANGE))
+
+    told, outside, within = answer(world(0.95), 1, 8)
+    assert outside == 0 < within
+    assert f"the changes of {within} of 8 quantities lie within it, but not as predicted, and none outside." in told
+    told, outside, within = answer(world(1.3), 1, 8)
+    assert outside
+    assert within
+    told_of = f"the changes of {outside} of 8 quantities lie outside the range over what was assumed"
+    assert f"{told_of}, and those of {within} more within it, but not as predicted." in told
 
 
 def test_indexes_say_that_they_are_of_all_flows() -> None:

@@ -21,11 +21,15 @@ def headline(checked: Checked) -> str:
     if not outside and not in_range:
         return f"The prediction holds: with {change}, all {count} quantities changed as predicted."
     if outside:
-        told = f"The prediction does not hold: with {change}, {len(outside)} of {count} quantities changed otherwise. {_most(outside[0])}."
+        rest = f", and those of {len(in_range)} more within it, but not as predicted" if in_range else ""
+        told = (
+            f"The prediction does not hold: with {change}, the changes of {len(outside)} of {count} quantities lie outside the range over what was assumed{rest}. "
+            f"{_most(outside[0])}."
+        )
     else:
         told = (
-            f"Not as predicted, but within the range over what was assumed: with {change}, {len(in_range)} of {count} quantities changed otherwise. "
-            f"{_most(in_range[0])}."
+            f"Not as predicted, but within the range over what was assumed: with {change}, the changes of {len(in_range)} of {count} quantities lie within it, "
+            f"but not as predicted, and none outside. {_most(in_range[0])}."
         )
     return f"{told} Something else changed as well." if checked.besides else told
 
