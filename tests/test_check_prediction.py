@@ -150,6 +150,17 @@ def test_the_answer_counts_changes_within_the_range_and_outside_it_apart() -> No
     assert f"{told_of}, and those of {within} more within it, but not as predicted." in told
 
 
+def test_two_measurements_with_the_same_values_are_named() -> None:
+    rng = np.random.default_rng(1)
+    prediction = predicted(rng)
+    before, after = (ASSUMED.measured(rng, side) for side in (ASSUMED.before, ASSUMED.after))
+    for later, is_same in ((after, False), (before, True)):
+        found = Checked(prediction, tuple(compared(before, later, prediction.pair, [], RUN_S)), (), ())
+        assert found.is_same is is_same
+        told = "Both measurements have the same values of all 8 quantities: is AFTER a copy of BEFORE? "
+        assert headline(found).startswith(told) is is_same
+
+
 def test_indexes_say_that_they_are_of_all_flows() -> None:
     """`advise` has those of comparable flows, and says so."""
     assert str(Quantity("fairness")) == "fairness of goodput of all flows (Jain's index)"
@@ -316,6 +327,13 @@ def test_the_prediction_holds_in_the_network(advised: Path, changed: Changed, he
     assert "speaks against none of the 2 assumptions" in " ".join(done.stdout.split())
     assert "goodput of all downloads, Mbps" in done.stdout
     told = json.loads(here("check-prediction", before, after, "--advice", advised / "advice.json", "--json").stdout)
+    assert told["goals_not_shown"] == []  # the index of fairness is that of the dump
+    wanted = json.loads((advised / "advice.json").read_text())
+    wanted["goals"].append({"goal": "pages below 2 s", "metric": "page_s"})
+    (before.parent / "pages.json").write_text(json.dumps(wanted))
+    done = here("check-prediction", before, after, "--advice", before.parent / "pages.json")
+    said = "- No file shows these goals of the advice, so the check says nothing of them: pages below 2 s."
+    assert said in " ".join(done.stdout.split())
     assert {each["verdict"] for each in told["quantities"]} == {"as predicted"}
     assert told["changed_besides"] == []
     assert told["remarks"] == []
