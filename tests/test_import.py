@@ -192,6 +192,20 @@ def test_two_dumps_give_what_was_counted_between_them(tmp_path: Path) -> None:
     assert both == {**once, "title": both["title"]}
 
 
+def test_a_dump_that_is_cut_within_its_last_station_is_named(tmp_path: Path) -> None:
+    """At the end of a line, so that every line is right."""
+    whole = station(1, **BUSY) + station(2, **BUSY)
+    for lines, lacking in ((0, ""), (1, "connected time"), (3, "tx bytes, tx packets, connected time")):
+        dump = tmp_path / "dump.txt"
+        dump.write_text("".join(whole.splitlines(keepends=True)[: -lines or None]))
+        told = observe([dump]).remarks
+        assert bool(told) is bool(lacking)
+        if told:
+            assert told[0].startswith(f"dump.txt:7: the last station has no {lacking}, which all others have: the dump")
+    dump.write_text(station(1, **BUSY) + station(2, **{k: v for k, v in BUSY.items() if k != "rx_bytes"}))
+    assert not observe([dump]).remarks  # a field in the middle that a driver does not count
+
+
 def test_after_a_new_association_the_later_dump_counts_alone(tmp_path: Path) -> None:
     many = BUSY | {"rx_packets": "900000000"}
     assert imported_text(tmp_path, station(1, **many), station(1, **BUSY)) == imported_text(
