@@ -59,6 +59,10 @@ def station(number: int, **fields: str) -> str:
     return "\n".join([f"Station 02:00:00:00:{number:02x}:00 (on wlan0)", *lines, ""])
 
 
+SURVEY = (
+    "Survey data from wlan0\n\tfrequency:\t5180 MHz [in use]\n\tchannel active time:\tTIME000 ms\n"
+    "\tchannel busy time:\tTIME00 ms\n"
+)
 BUSY = {
     "rx_bytes": "34120000",
     "rx_packets": "310000",
@@ -211,6 +215,24 @@ def test_after_a_new_association_the_later_dump_counts_alone(tmp_path: Path) -> 
     assert imported_text(tmp_path, station(1, **many), station(1, **BUSY)) == imported_text(
         tmp_path, station(1, **BUSY)
     )
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0), (0, 0)])
+def test_a_later_dump_that_counts_alone_is_named(order: tuple[int, int], tmp_path: Path) -> None:
+    """In the wrong order, or twice the same time, as two measurements of a minute each have."""
+    told = station(1, **BUSY), station(1, **{name: f"9{rest}" for name, rest in BUSY.items()})
+    dumps = [told[number] for number in order]
+    active = [SURVEY.replace("TIME", f"{number + 1}") for number in order]
+    paths = [tmp_path / name for name in ("a.txt", "b.txt", "c.txt", "d.txt")]
+    for path, content in zip(paths, [dumps[0], active[0], dumps[1], active[1]], strict=True):
+        path.write_text(content)
+    found = observe(paths)
+    if order == (0, 1):
+        assert not found.remarks
+        return
+    [remark] = found.remarks
+    assert remark.startswith("c.txt:1, d.txt:3: counts alone, not from an earlier file on")
+    assert found.survey == observe([paths[3]]).survey
 
 
 def test_a_rate_before_80211n_of_a_management_frame_is_left_out(tmp_path: Path) -> None:

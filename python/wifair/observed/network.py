@@ -79,6 +79,10 @@ class Counters:
         """The names of what was counted. Files of one kind have the same ones."""
         return frozenset(each.name for each in fields(self) if getattr(self, each.name) is not None)
 
+    def is_restarted_by(self, later: Counters) -> bool:
+        """Whether counters of the same kind in a later file do not go on from these, so that they count alone."""
+        return bool(self.counted) and self.counted == later.counted and later.since(self) is None
+
     def since(self, before: Counters) -> Counters | None:
         """What was counted between two dumps; None if a counter has decreased, as after a new association."""
         found: dict[str, Value[Any] | None] = {}
@@ -171,10 +175,14 @@ class Observed:
     # Keys of the scenario that a file gives directly, by their path.
     keys: dict[str, Value[Any]] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
+    # Places of stations and surveys that count alone, since they do not go on from those of an earlier file.
+    alone: list[str] = field(default_factory=list)
     # What was read and has no place in a scenario.
     remarks: list[str] = field(default_factory=list)
 
     def add(self, station: Station) -> None:
         """Adds a station, or what a further file has of it."""
         there = self.stations.get(station.key)
+        if there and there.counters.is_restarted_by(station.counters):
+            self.alone.append(station.place)
         self.stations[station.key] = there.merged(station) if there else station

@@ -36,6 +36,8 @@ TEXTS: tuple[ModuleType, ...] = (
 )
 BINARIES: tuple[ModuleType, ...] = (flent_file,)
 HEAD = 4096
+# Places that a remark names.
+PLACES = 3
 # Captures are read record by record.
 MOST_CAPTURE_BYTES = 2**40
 
@@ -46,6 +48,12 @@ def observe(paths: Sequence[str | Path], bars: Bars = no_bars) -> Observed:
     for path in paths:
         _read(observed, Path(path), str(path), bars)
         observed.files.append(Path(path).name)
+    if observed.alone:
+        observed.remarks.append(
+            f"{', '.join(observed.alone[:PLACES])}{' and more' if len(observed.alone) > PLACES else ''}: counts alone, not from an earlier file on, since its "
+            "counters or its time did not grow in between: another association, a reset, another measurement, or files that are not in the order of their "
+            "times"
+        )
     return observed
 
 
