@@ -196,6 +196,25 @@ def test_two_dumps_give_what_was_counted_between_them(tmp_path: Path) -> None:
     assert both == {**once, "title": both["title"]}
 
 
+def test_a_folder_is_its_files_in_the_order_of_their_names(here: Cli, tmp_path: Path) -> None:
+    monday = tmp_path / "monday"
+    monday.mkdir()
+    for name, told in (("b.txt", SURVEY.replace("TIME", "120")), ("a.txt", station(1, **BUSY)), (".hidden", "?")):
+        (monday / name).write_text(told)
+    names = Names(keep=True)
+    assert text(imported([monday], names=names)) == text(
+        imported([monday / "a.txt", monday / "b.txt"], "monday", names)
+    )
+    done = here("import", monday)
+    assert done.returncode == 0, done.stderr
+    assert "# Imported from a.txt, b.txt." in done.stdout
+    done = here("import", tmp_path)
+    assert done.returncode == 2
+    assert "has folders (monday); allowed here: files, or a folder with the files of one network." in done.stderr
+    (tmp_path / "empty").mkdir()
+    assert "empty: is empty; allowed here: a folder with" in here("import", tmp_path / "empty").stderr
+
+
 def test_a_dump_that_is_cut_within_its_last_station_is_named(tmp_path: Path) -> None:
     """At the end of a line, so that every line is right."""
     whole = station(1, **BUSY) + station(2, **BUSY)

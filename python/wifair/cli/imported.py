@@ -15,7 +15,7 @@ Files = Annotated[
     list[Path],
     typer.Argument(
         metavar="FILE",
-        help="Files of one network, in the order of their times: output of `iw dev DEVICE station dump`, `survey dump` and `info`, a list of "
+        help="Files of one network in the order of their times, or a folder with such files, which are read in the order of their names: output of `iw dev DEVICE station dump`, `survey dump` and `info`, a list of "
         "stations (CSV), a data file of flent, a capture. Of two station dumps, the traffic between them counts.",
         show_default=False,
     ),

@@ -30,4 +30,4 @@ def imported(
                 f"--set: {path!r} is not allowed; allowed here: a key of a table that is no list, such as ap.scheme or wire.rate_mbps."
             )
         observed.keys[path] = read(value, "given", "--set")
-    return document(observed, title or Path(paths[0]).name.partition(".")[0], names, bars)
+    return document(observed, title or Path(paths[0]).resolve().name.partition(".")[0], names, bars)

@@ -11,7 +11,7 @@ import numpy as np
 
 from wifair.errors import InputError
 from wifair.observed.network import Observed
-from wifair.observed.readers import observe
+from wifair.observed.readers import observe, visible
 from wifair.observed.shown import Flows, Quantity, of_network, with_cell
 from wifair.observed.tables import with_traffic
 from wifair.stats import Values
@@ -68,7 +68,7 @@ def measurement(path: Path, bars: Bars = no_bars) -> Measurement:
     """The measurement of a file or folder. Raises `InputError`."""
     if not path.is_dir():
         return Measurement(str(path), (observe([path], bars),))
-    there = sorted(each for each in path.iterdir() if not each.name.startswith("."))
+    there = visible(path)
     folders = [each for each in there if each.is_dir()]
     files = [each for each in there if not each.is_dir()]
     if files and folders:
