@@ -1032,5 +1032,12 @@ def test_the_command_prints_the_scenario_or_json(here: Cli, tmp_path: Path) -> N
     written = here("import", *files, "--out", out)
     assert 'title = "cafe"' in out.read_text()
     assert written.stderr.endswith(f"now: wifair explain {out}, wifair advise {out}\n")
+    again = here("import", *files, "--out", out)
+    assert again.returncode == 0, again.stderr  # the same but for the hashes of addresses
+    edited = out.read_text().replace('scheme = "mac80211"', 'scheme = "droptail"')
+    out.write_text(edited)
+    refused = here("import", *files, "--out", out)
+    assert (refused.returncode, out.read_text()) == (2, edited)
+    assert f"--out {out}: is there with another text, and is not overwritten" in refused.stderr
     failed = here("import", files[0], "/nowhere/x.txt")
     assert (failed.returncode, failed.stderr.count("\n")) == (2, 1)

@@ -17,15 +17,12 @@ def report(made: Document, out: Path | None, as_json: bool, remarks: str, follow
     """
     from wifair.cli.output import print_json, print_lines, print_table, say
     from wifair.cli.tables import columns
-    from wifair.errors import InputError
+    from wifair.files import write_scenario
     from wifair.observed.written import HEADINGS, LEFT_OUT, left_out, missed, summary, text
 
     content = text(made)
     if out:
-        try:
-            out.write_text(content, encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"--out {out}: cannot be written: {error.strerror}.") from None
+        write_scenario(out, content)
     rows = summary(made)
     if as_json:
         values = [dict(zip(HEADINGS, row, strict=True)) for row in rows]
