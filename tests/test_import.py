@@ -982,6 +982,9 @@ def test_what_is_known_besides_is_given(here: Cli) -> None:
         "ap.hardware",
         "wire.one_way_delay_ms",
     ]
+    assert "rate_mbps = 50  # given: --set\n" in printed.stdout
+    rows = [line.split()[1:3] for line in printed.stdout.splitlines() if line.startswith(("# ap.scheme ", "# wire.r"))]
+    assert rows == [["ap.scheme", "given"], ["wire.rate_mbps", "given"]]
     for wrong, told_so in (
         ("stations[0].mcs=3", "'stations[0].mcs' is not allowed; allowed here: a key of a table that is no list"),
         ("wire.rate=3", "did you mean rate_mbps"),

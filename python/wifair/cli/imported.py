@@ -53,7 +53,7 @@ def import_(
 ) -> None:
     """Make a scenario from what an access point shows.
 
-    Each value has a comment: read, assumed or unknown. `--set` gives what you know and no file has.
+    Each value has a comment: read, given, assumed or unknown. `--set` gives what you know and no file has.
     """
     from wifair.cli.document import report
     from wifair.cli.output import progress

@@ -10,13 +10,13 @@ from wifair.observed.bitrate import ANY, Bitrate
 
 T = TypeVar("T")
 S = TypeVar("S")
-Origin = Literal["read", "assumed", "unknown"]
+Origin = Literal["read", "given", "assumed", "unknown"]
 Direction = Literal["down", "up"]
 
 
 @dataclass(frozen=True)
 class Value(Generic[T]):
-    """A value with its origin: read from a file, assumed from what was read, or unknown and replaced by a default.
+    """A value with its origin: read from a file, given by the user, assumed from what was read, or unknown and replaced by a default.
 
     `what` names the field or the rule, the same for all stations. `place` is the line it was read from.
     """
@@ -38,6 +38,11 @@ class Value(Generic[T]):
 def read(value: T, what: str, place: str) -> Value[T]:
     """A value that was read."""
     return Value(value, "read", what, place)
+
+
+def given(value: T, option: str) -> Value[T]:
+    """A value that the user gave with an option."""
+    return Value(value, "given", option)
 
 
 def assumed(value: T, what: str) -> Value[T]:

@@ -74,7 +74,7 @@ def _head(document: Document) -> str:
     return "\n".join(
         [
             f"# Imported from {_plain(', '.join(document.files))}.",
-            "# read: a file has it. assumed: it follows from what was read by an assumption. unknown: no file has it; a default.",
+            "# read: a file has it. given: an option of the command has it. assumed: it follows from what was read by an assumption. unknown: no file has it; a default.",
         ]
     )
 

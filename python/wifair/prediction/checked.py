@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ __all__ = ["Checked", "Verdict", "check", "measurement", "read"]
 
 
 # What a measurement shows of a goal, by its metric. Of all other metrics an access point's counters have nothing.
-SHOWN_BY: Mapping[str, Collection[Kind]] = {
+SHOWN_BY: Mapping[str, tuple[Kind, ...]] = {
     "total_mbps": ("down", "up"),
     "down_mbps": ("down",),
     "up_mbps": ("up",),
