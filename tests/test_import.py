@@ -709,6 +709,23 @@ def test_the_think_time_of_documents_is_told_from_the_time_of_transfers(tmp_path
         assert rates[each.keys["name"].value] == pytest.approx(float(each.remark.split()[0]), rel=0.1)
 
 
+@pytest.mark.parametrize(("think_s", "is_less"), [(calibration.LEAST_THINK_S, True), (0.02, False)])
+def test_documents_that_reach_less_than_was_read_say_so(
+    think_s: float, is_less: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    few = BUSY | {"tx_bytes": "9120000", "tx_packets": "6100"}
+    monkeypatch.setattr(
+        "wifair.observed.tables.calibrated",
+        lambda *_: calibration.Calibrated(thinks={"station-1-down": think_s}, within={"station-1": 0.12}),
+    )
+    (tmp_path / "dump.txt").write_text(station(1, **few, tx_retries="12"))
+    made = text(imported([tmp_path / "dump.txt"]))
+    assert f"think_mean_s = {think_s}" in made
+    assert ("of which the documents reach less, even with the shortest think time" in made) is is_less
+    assert "# assumed: documents, with think times by the mean rate that was read" in made
+    assert "12 retries of 6100 packets down, which collisions alone explain, give or take a share of 0.12" in made
+
+
 def test_errors_are_told_from_the_collisions_of_a_minute() -> None:
     """With round-trip times of 0.7 s the shares of the first 13 s, and so the collisions, are not those of a minute.
 

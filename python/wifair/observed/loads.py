@@ -35,6 +35,7 @@ DOCUMENT_S, LEAST_BYTES = 5.0, 10_000
 # The initial window of TCP in bytes: 10 segments (RFC 6928).
 INITIAL_BYTES = 14_480
 UNKNOWN_TIME = "no time was read"
+DOCUMENTS = "documents, with think times by the mean rate that was read"
 
 DIRECTIONS: tuple[Direction, Direction] = ("down", "up")
 
@@ -166,11 +167,11 @@ def flow(
         return {"application": udp}, "small packets at similar rates both ways: datagrams at the rate that was read"
     documents = web(load.mbps, capacity_mbps, rtt_s)
     if documents and is_full is False and load.mbps < BULK_SHARE[False] * capacity_mbps / loads:
-        return {"application": documents}, "documents with think times, at the mean rate that was read"
+        return {"application": documents}, DOCUMENTS
     state = "a saturated cell" if is_saturated else "a cell that is not saturated"
     if load.mbps >= BULK_SHARE[is_saturated] * capacity_mbps / loads or not documents:
         return {}, f"bulk: at least {BULK_SHARE[is_saturated] * 100:.0f} % of its fair part of the air, in {state}"
-    return {"application": documents}, "documents with think times, at the mean rate that was read"
+    return {"application": documents}, DOCUMENTS
 
 
 def web(mbps: float, capacity_mbps: float, rtt_s: float) -> dict[str, Any]:
