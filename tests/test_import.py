@@ -27,7 +27,7 @@ from wifair.observed.as_ap import mode_of, write
 from wifair.observed.bitrate import GENERATIONS, PHYS, Bitrate
 from wifair.observed.network import Counters, Observed, Station, read
 from wifair.observed.origins import marks
-from wifair.observed.written import text
+from wifair.observed.written import summary, text
 from wifair.stats import t_interval
 from wifair.study import study
 from wifair.study.job import Progress
@@ -194,6 +194,14 @@ def test_two_dumps_give_what_was_counted_between_them(tmp_path: Path) -> None:
     once = imported_text(tmp_path, station(1, **BUSY))
     both = imported_text(tmp_path, station(1, **BUSY), station(1, **later))
     assert both == {**once, "title": both["title"]}
+
+
+def test_what_was_read_of_a_key_has_one_row(tmp_path: Path) -> None:
+    """Directions of flows are read from two fields."""
+    up = {"rx_bytes": "912000000", "rx_packets": "601000", "tx_bytes": "34120000", "tx_packets": "610000"}
+    (tmp_path / "dump.txt").write_text(station(1, **BUSY) + station(2, **BUSY | up))
+    rows = [row for row in summary(imported([tmp_path / "dump.txt"])) if row[0] == "flows.direction"]
+    assert rows == [("flows.direction", "read", "2", "tx bytes, rx bytes")]
 
 
 def test_a_folder_is_its_files_in_the_order_of_their_names(here: Cli, tmp_path: Path) -> None:
@@ -1051,7 +1059,8 @@ def test_the_command_prints_the_scenario_or_json(here: Cli, tmp_path: Path) -> N
     out = tmp_path / "cafe.toml"
     written = here("import", *files, "--out", out)
     assert 'title = "cafe"' in out.read_text()
-    assert written.stderr.endswith(f"now: wifair explain {out}, wifair advise {out}\n")
+    measured = " ".join(f"--measured {file}" for file in files)
+    assert written.stderr.endswith(f"now: wifair explain {out} {measured}, wifair advise {out}\n")
     again = here("import", *files, "--out", out)
     assert again.returncode == 0, again.stderr  # the same but for the hashes of addresses
     edited = out.read_text().replace('scheme = "mac80211"', 'scheme = "droptail"')
