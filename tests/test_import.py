@@ -258,7 +258,7 @@ def test_a_later_dump_that_counts_alone_is_named(order: tuple[int, int], tmp_pat
         assert not found.remarks
         return
     [remark] = found.remarks
-    assert remark.startswith("c.txt:1, d.txt:3: counts alone, not from an earlier file on")
+    assert remark.startswith("c.txt:1, d.txt:3: counts alone and does not continue an earlier file")
     assert found.survey == observe([paths[3]]).survey
 
 

@@ -85,7 +85,7 @@ class Counters:
         return frozenset(each.name for each in fields(self) if getattr(self, each.name) is not None)
 
     def is_restarted_by(self, later: Counters) -> bool:
-        """Whether counters of the same kind in a later file do not go on from these, so that they count alone."""
+        """Whether counters of the same kind in a later file do not continue these, so that they count alone."""
         return bool(self.counted) and self.counted == later.counted and later.since(self) is None
 
     def since(self, before: Counters) -> Counters | None:
@@ -180,7 +180,7 @@ class Observed:
     # Keys of the scenario that a file gives directly, by their path.
     keys: dict[str, Value[Any]] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
-    # Places of stations and surveys that count alone, since they do not go on from those of an earlier file.
+    # Places of stations and surveys that count alone, since they do not continue those of an earlier file.
     alone: list[str] = field(default_factory=list)
     # What was read and has no place in a scenario.
     remarks: list[str] = field(default_factory=list)

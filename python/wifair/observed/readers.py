@@ -50,7 +50,7 @@ def observe(paths: Sequence[str | Path], bars: Bars = no_bars) -> Observed:
         observed.files.append(path.name)
     if observed.alone:
         observed.remarks.append(
-            f"{', '.join(observed.alone[:PLACES])}{' and more' if len(observed.alone) > PLACES else ''}: counts alone, not from an earlier file on, since its "
+            f"{', '.join(observed.alone[:PLACES])}{' and more' if len(observed.alone) > PLACES else ''}: counts alone and does not continue an earlier file, since its "
             "counters or its time did not grow in between: another association, a reset, another measurement, or files that are not in the order of their "
             "times"
         )
