@@ -51,6 +51,8 @@ class AsItIs:
     only_simulated: tuple[Quantity, ...]
     # A remark if runs are much shorter than the measurement.
     short: str | None = None
+    # What the readers say of the files, such as that one looks cut.
+    read: tuple[str, ...] = ()
 
     @property
     def missed(self) -> list[Judged]:
@@ -90,6 +92,7 @@ def as_it_is(results: Results, measured: Measurement, loads: frozenset[tuple[str
         {what: each for what, each in found.items() if what not in both},
         tuple(what for what in runs if what not in both),
         short_runs(measured.name, found, duration_s),
+        tuple(dict.fromkeys(remark for time in measured.times for remark in time.remarks)),
     )
 
 
