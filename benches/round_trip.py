@@ -29,7 +29,7 @@ from wifair import Scenario, Traces, gallery, load
 from wifair.errors import InputError
 from wifair.markdown import Marks, table
 from wifair.observed import document, observe
-from wifair.observed.network import read
+from wifair.observed.network import given
 from wifair.observed.written import text
 from wifair.results.results import Results
 from wifair.stats import Interval, t_interval
@@ -86,8 +86,7 @@ def imported(scenario: Scenario) -> str:
     with tempfile.TemporaryDirectory() as folder:
         scenario.run(seeds=[CAPTURED], traces=Traces(folder))
         observed = observe([Path(folder) / f"seed-{CAPTURED}" / "ap-air.pcapng"])
-    given = {key: read(value, "given", "") for key, value in known(scenario).items()}
-    observed.keys = {**given, **observed.keys}
+    observed.keys = {key: given(value, "") for key, value in known(scenario).items()} | observed.keys
     numbers = {f"station-{at}": key for at, key in enumerate(observed.stations, 1)}
     made = text(document(observed, "back"))
     # Addresses end with the number of the station, from 1 on.

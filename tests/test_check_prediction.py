@@ -20,9 +20,11 @@ from wifair.observed.as_ap import write
 from wifair.observed.shown import Quantity, of_network, of_runs
 from wifair.prediction import Verdict, check
 from wifair.prediction.assumptions import spoken
+from wifair.prediction.checked import Checked
 from wifair.prediction.comparison import compared
 from wifair.prediction.measurement import Measured, measurement, short_runs
 from wifair.prediction.prediction import Other, Pair, Prediction
+from wifair.prediction.wording import headline
 from wifair.stats import Values, unpaired_difference
 
 # Without an engine: normal logarithms of goodput, whose means the change and the assumption move.
@@ -129,6 +131,36 @@ def test_a_change_between_two_assumed_values_is_within_their_range() -> None:
     assert against[0] == "tcp.profile"
 
 
+def test_the_answer_counts_changes_within_the_range_and_outside_it_apart() -> None:
+    def answer(truth: World, seed: int, times: int) -> tuple[str, int, int]:
+        rng = np.random.default_rng(seed)
+        prediction = predicted(rng)
+        before, after = (truth.measured(rng, side, times) for side in (truth.before, truth.after))
+        found = compared(before, after, prediction.pair, [each.pair for each in prediction.others], RUN_S)
+        told = Checked(prediction, tuple(found), (), ())
+        return headline(told), len(told.with_verdict(Verdict.OUTSIDE)), len(told.with_verdict(Verdict.IN_RANGE))
+
+    told, outside, within = answer(world(0.95), 1, 8)
+    assert outside == 0 < within
+    assert f"the changes of {within} of 8 quantities lie within it, but not as predicted, and none outside." in told
+    told, outside, within = answer(world(1.3), 1, 8)
+    assert outside
+    assert within
+    told_of = f"the changes of {outside} of 8 quantities lie outside the range over what was assumed"
+    assert f"{told_of}, and those of {within} more within it, but not as predicted." in told
+
+
+def test_two_measurements_with_the_same_values_are_named() -> None:
+    rng = np.random.default_rng(1)
+    prediction = predicted(rng)
+    before, after = (ASSUMED.measured(rng, side) for side in (ASSUMED.before, ASSUMED.after))
+    for later, is_same in ((after, False), (before, True)):
+        found = Checked(prediction, tuple(compared(before, later, prediction.pair, [], RUN_S)), (), ())
+        assert found.is_same is is_same
+        told = "Both measurements have the same values of all 8 quantities: is AFTER a copy of BEFORE? "
+        assert headline(found).startswith(told) is is_same
+
+
 def test_indexes_say_that_they_are_of_all_flows() -> None:
     """`advise` has those of comparable flows, and says so."""
     assert str(Quantity("fairness")) == "fairness of goodput of all flows (Jain's index)"
@@ -173,6 +205,22 @@ def test_runs_show_what_their_files_show(tmp_path: Path) -> None:
     goodput = results.flows.filter(station="one", seed=1)["goodput_mbps"].sum()
     assert shown[Quantity("goodput", "one", "down")][0] == pytest.approx(goodput, rel=0.02)
     assert shown[Quantity("goodput", "one", "up")][0] == 0.0
+
+
+def test_small_packets_of_a_flow_count_in_runs_and_in_measurements(tmp_path: Path) -> None:
+    """Next to an upload a slow download has small packets on average, ACKs among them. It is a flow in spite of that, however much of it there is."""
+    pages = {"name": "udp", "rate_mbps": 0.2, "payload_bytes": 400}
+    flows = [{"station": "two", "direction": "up"}, {"station": "two", "direction": "down", "application": pages}]
+    results = Scenario(**{**CELL, "stations": [{"name": "two"}], "flows": flows}).run(seeds=2)
+    write(results, tmp_path)
+    slow = Quantity("goodput", "two", "down")
+    carried = results.datagrams["goodput_mbps"].mean()
+    shown = of_runs(results, results.cells[0].name)[slow]
+    assert shown.mean() == pytest.approx(carried, rel=0.3)
+    files = measurement(tmp_path / "seed-1")
+    names = dict.fromkeys(files.keys, "two")
+    assert files.quantities(names, frozenset({("two", "down")}))[slow].mean == shown[0]
+    assert files.quantities(names)[slow].mean == 0.0
 
 
 def test_a_file_of_flent_shows_goodput_and_round_trips() -> None:
@@ -279,6 +327,13 @@ def test_the_prediction_holds_in_the_network(advised: Path, changed: Changed, he
     assert "speaks against none of the 2 assumptions" in " ".join(done.stdout.split())
     assert "goodput of all downloads, Mbps" in done.stdout
     told = json.loads(here("check-prediction", before, after, "--advice", advised / "advice.json", "--json").stdout)
+    assert told["goals_not_shown"] == []  # the index of fairness is that of the dump
+    wanted = json.loads((advised / "advice.json").read_text())
+    wanted["goals"].append({"goal": "pages below 2 s", "metric": "page_s"})
+    (before.parent / "pages.json").write_text(json.dumps(wanted))
+    done = here("check-prediction", before, after, "--advice", before.parent / "pages.json")
+    said = "- No file shows these goals of the advice, so the check says nothing of them: pages below 2 s."
+    assert said in " ".join(done.stdout.split())
     assert {each["verdict"] for each in told["quantities"]} == {"as predicted"}
     assert told["changed_besides"] == []
     assert told["remarks"] == []

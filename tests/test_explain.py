@@ -17,6 +17,7 @@ from wifair.analysis.explain_groups import HEADINGS, groups, note, rows
 from wifair.observed.as_ap import write
 from wifair.observed.shown import Quantity
 from wifair.prediction.as_it_is import as_it_is
+from wifair.prediction.as_it_is_wording import remarks
 from wifair.prediction.measurement import measurement, together
 from wifair.study.job import Cell
 from wifair.study.study import Study
@@ -188,6 +189,16 @@ def test_runs_of_the_same_network_show_what_was_measured(tmp_path: Path) -> None
         own = results.flows.filter(station="phone")["goodput_mbps"].mean()
         assert by_quantity[Quantity("goodput", "phone", "up")].simulated == pytest.approx(own, rel=0.01)
     assert wrong <= 1  # three or four of four by chance: 0.05³, one: 19 %
+
+
+def test_a_measurement_that_looks_cut_is_named(tmp_path: Path) -> None:
+    scenario = shown_by(tmp_path, 41, **PAIR)
+    dump = tmp_path / "seed-41" / "station.txt"
+    results = Study([Cell("mine", scenario)], 2).run()
+    assert not as_it_is(results, measurement(dump.parent)).read
+    dump.write_text("".join(dump.read_text().splitlines(keepends=True)[:-1]))
+    told = [*remarks(as_it_is(results, measurement(dump.parent)))]
+    assert told[-1].startswith("station.txt:14: the last station has no connected time, which all others have")
 
 
 @pytest.mark.whole

@@ -334,6 +334,12 @@ def test_the_line_of_the_network_is_found(observed: Path, here: Cli) -> None:
         r"^rate_mbps = (\S+)  # fitted: .*; to \S+; before that unknown, the line", out.read_text(), re.MULTILINE
     )
     assert found
+    fitted = out.read_text()
+    out.write_text(f"{fitted}# mine")
+    refused = here(*words, "--out", out)
+    assert (refused.returncode, out.read_text()) == (2, f"{fitted}# mine")
+    assert f"--out {out}: is there with another text, and is not overwritten" in refused.stderr
+    out.write_text(fitted)
     assert float(found[1]) == pytest.approx(10, rel=0.15)
     content = out.read_text()
     [mark] = [each for each in marks(content) if each.path == "wire.rate_mbps"]

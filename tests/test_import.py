@@ -27,7 +27,7 @@ from wifair.observed.as_ap import mode_of, write
 from wifair.observed.bitrate import GENERATIONS, PHYS, Bitrate
 from wifair.observed.network import Counters, Observed, Station, read
 from wifair.observed.origins import marks
-from wifair.observed.written import text
+from wifair.observed.written import summary, text
 from wifair.stats import t_interval
 from wifair.study import study
 from wifair.study.job import Progress
@@ -59,6 +59,10 @@ def station(number: int, **fields: str) -> str:
     return "\n".join([f"Station 02:00:00:00:{number:02x}:00 (on wlan0)", *lines, ""])
 
 
+SURVEY = (
+    "Survey data from wlan0\n\tfrequency:\t5180 MHz [in use]\n\tchannel active time:\tTIME000 ms\n"
+    "\tchannel busy time:\tTIME00 ms\n"
+)
 BUSY = {
     "rx_bytes": "34120000",
     "rx_packets": "310000",
@@ -192,11 +196,70 @@ def test_two_dumps_give_what_was_counted_between_them(tmp_path: Path) -> None:
     assert both == {**once, "title": both["title"]}
 
 
+def test_what_was_read_of_a_key_has_one_row(tmp_path: Path) -> None:
+    """Directions of flows are read from two fields."""
+    up = {"rx_bytes": "912000000", "rx_packets": "601000", "tx_bytes": "34120000", "tx_packets": "610000"}
+    (tmp_path / "dump.txt").write_text(station(1, **BUSY) + station(2, **BUSY | up))
+    rows = [row for row in summary(imported([tmp_path / "dump.txt"])) if row[0] == "flows.direction"]
+    assert rows == [("flows.direction", "read", "2", "tx bytes, rx bytes")]
+
+
+def test_a_folder_is_its_files_in_the_order_of_their_names(here: Cli, tmp_path: Path) -> None:
+    monday = tmp_path / "monday"
+    monday.mkdir()
+    for name, told in (("b.txt", SURVEY.replace("TIME", "120")), ("a.txt", station(1, **BUSY)), (".hidden", "?")):
+        (monday / name).write_text(told)
+    names = Names(keep=True)
+    assert text(imported([monday], names=names)) == text(
+        imported([monday / "a.txt", monday / "b.txt"], "monday", names)
+    )
+    done = here("import", monday)
+    assert done.returncode == 0, done.stderr
+    assert "# Imported from a.txt, b.txt." in done.stdout
+    done = here("import", tmp_path)
+    assert done.returncode == 2
+    assert "has folders (monday); allowed here: files, or a folder with the files of one network." in done.stderr
+    (tmp_path / "empty").mkdir()
+    assert "empty: is empty; allowed here: a folder with" in here("import", tmp_path / "empty").stderr
+
+
+def test_a_dump_that_is_cut_within_its_last_station_is_named(tmp_path: Path) -> None:
+    """At the end of a line, so that every line is right."""
+    whole = station(1, **BUSY) + station(2, **BUSY)
+    for lines, lacking in ((0, ""), (1, "connected time"), (3, "tx bytes, tx packets, connected time")):
+        dump = tmp_path / "dump.txt"
+        dump.write_text("".join(whole.splitlines(keepends=True)[: -lines or None]))
+        told = observe([dump]).remarks
+        assert bool(told) is bool(lacking)
+        if told:
+            assert told[0].startswith(f"dump.txt:7: the last station has no {lacking}, which all others have: the dump")
+    dump.write_text(station(1, **BUSY) + station(2, **{k: v for k, v in BUSY.items() if k != "rx_bytes"}))
+    assert not observe([dump]).remarks  # a field in the middle that a driver does not count
+
+
 def test_after_a_new_association_the_later_dump_counts_alone(tmp_path: Path) -> None:
     many = BUSY | {"rx_packets": "900000000"}
     assert imported_text(tmp_path, station(1, **many), station(1, **BUSY)) == imported_text(
         tmp_path, station(1, **BUSY)
     )
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0), (0, 0)])
+def test_a_later_dump_that_counts_alone_is_named(order: tuple[int, int], tmp_path: Path) -> None:
+    """In the wrong order, or twice the same time, as two measurements of a minute each have."""
+    told = station(1, **BUSY), station(1, **{name: f"9{rest}" for name, rest in BUSY.items()})
+    dumps = [told[number] for number in order]
+    active = [SURVEY.replace("TIME", f"{number + 1}") for number in order]
+    paths = [tmp_path / name for name in ("a.txt", "b.txt", "c.txt", "d.txt")]
+    for path, content in zip(paths, [dumps[0], active[0], dumps[1], active[1]], strict=True):
+        path.write_text(content)
+    found = observe(paths)
+    if order == (0, 1):
+        assert not found.remarks
+        return
+    [remark] = found.remarks
+    assert remark.startswith("c.txt:1, d.txt:3: counts alone and does not continue an earlier file")
+    assert found.survey == observe([paths[3]]).survey
 
 
 def test_a_rate_before_80211n_of_a_management_frame_is_left_out(tmp_path: Path) -> None:
@@ -654,6 +717,23 @@ def test_the_think_time_of_documents_is_told_from_the_time_of_transfers(tmp_path
         assert rates[each.keys["name"].value] == pytest.approx(float(each.remark.split()[0]), rel=0.1)
 
 
+@pytest.mark.parametrize(("think_s", "is_less"), [(calibration.LEAST_THINK_S, True), (0.02, False)])
+def test_documents_that_reach_less_than_was_read_say_so(
+    think_s: float, is_less: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    few = BUSY | {"tx_bytes": "9120000", "tx_packets": "6100"}
+    monkeypatch.setattr(
+        "wifair.observed.tables.calibrated",
+        lambda *_: calibration.Calibrated(thinks={"station-1-down": think_s}, within={"station-1": 0.12}),
+    )
+    (tmp_path / "dump.txt").write_text(station(1, **few, tx_retries="12"))
+    made = text(imported([tmp_path / "dump.txt"]))
+    assert f"think_mean_s = {think_s}" in made
+    assert ("of which the documents reach less, even with the shortest think time" in made) is is_less
+    assert "# assumed: documents, with think times by the mean rate that was read" in made
+    assert "12 retries of 6100 packets down, which collisions alone explain, give or take a share of 0.12" in made
+
+
 def test_errors_are_told_from_the_collisions_of_a_minute() -> None:
     """With round-trip times of 0.7 s the shares of the first 13 s, and so the collisions, are not those of a minute.
 
@@ -927,6 +1007,9 @@ def test_what_is_known_besides_is_given(here: Cli) -> None:
         "ap.hardware",
         "wire.one_way_delay_ms",
     ]
+    assert "rate_mbps = 50  # given: --set\n" in printed.stdout
+    rows = [line.split()[1:3] for line in printed.stdout.splitlines() if line.startswith(("# ap.scheme ", "# wire.r"))]
+    assert rows == [["ap.scheme", "given"], ["wire.rate_mbps", "given"]]
     for wrong, told_so in (
         ("stations[0].mcs=3", "'stations[0].mcs' is not allowed; allowed here: a key of a table that is no list"),
         ("wire.rate=3", "did you mean rate_mbps"),
@@ -976,6 +1059,14 @@ def test_the_command_prints_the_scenario_or_json(here: Cli, tmp_path: Path) -> N
     out = tmp_path / "cafe.toml"
     written = here("import", *files, "--out", out)
     assert 'title = "cafe"' in out.read_text()
-    assert written.stderr.endswith(f"now: wifair explain {out}, wifair advise {out}\n")
+    measured = " ".join(f"--measured {file}" for file in files)
+    assert written.stderr.endswith(f"now: wifair explain {out} {measured}, wifair advise {out}\n")
+    again = here("import", *files, "--out", out)
+    assert again.returncode == 0, again.stderr  # the same but for the hashes of addresses
+    edited = out.read_text().replace('scheme = "mac80211"', 'scheme = "droptail"')
+    out.write_text(edited)
+    refused = here("import", *files, "--out", out)
+    assert (refused.returncode, out.read_text()) == (2, edited)
+    assert f"--out {out}: is there with another text, and is not overwritten" in refused.stderr
     failed = here("import", files[0], "/nowhere/x.txt")
     assert (failed.returncode, failed.stderr.count("\n")) == (2, 1)

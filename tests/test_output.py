@@ -51,6 +51,10 @@ def test_no_command_cuts_a_word_or_number(
         (tmp_path / name).symlink_to(ROOT / name)
     shutil.copy(gallery.file_of("near-and-far"), tmp_path / "mine.toml")  # the scenario that `wifair import` writes
     monkeypatch.chdir(tmp_path)
+    if "--measured" in words:
+        assert here("run", "mine.toml", "--as-ap", "ap", *SHORT[:-1], "1").returncode == 0
+        for name in ("station.txt", "survey.txt", "info.txt"):
+            shutil.copy(tmp_path / "ap" / "seed-1" / name, tmp_path)
     if words[0] in ("run", "compare", "explain"):
         words = [*words, "--store", "store"]
     told = {}

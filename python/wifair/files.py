@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat
 import tomllib
 from pathlib import Path
@@ -18,6 +19,8 @@ DUMPS = {"Station ": "a station dump", "Survey data from ": "a survey dump", "In
 # The deepest nesting of tables and lists.
 MOST_DEPTH = 50
 
+# The hash of an address in a comment.
+_HASH = re.compile(r"\b[0-9a-f]{8}\b")
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a pipe"),
@@ -47,6 +50,23 @@ def check_folder(path: Path, named: str | Path = "") -> None:
     """Raises `InputError`, which calls the file `named`, if the folder that it is to be written to does not exist. Call it before the work."""
     if not path.parent.is_dir():
         raise InputError(f"{named or path}: cannot be written: there is no folder {path.parent}.")
+
+
+def write_scenario(out: Path, text: str) -> None:
+    """Writes the scenario that `--out` names. Raises `InputError` if that fails, or if there is a file with another text: users edit scenarios.
+
+    Hashes of addresses do not count, since each import has other ones.
+    """
+    try:
+        there = read_text(out) if out.is_file() else text
+        if _HASH.sub("", there) != _HASH.sub("", text):
+            raise InputError(
+                f"--out {out}: is there with another text, and is not overwritten, since it may have been edited; allowed here: another name, or remove "
+                "that file."
+            )
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"--out {out}: cannot be written: {error.strerror}.") from None
 
 
 def read_bytes(path: Path, named: str | Path = "") -> bytes:

@@ -67,6 +67,8 @@ def print_checked(checked: Checked, verbose: bool) -> None:
     differences = [each.text for each in checked.besides]
     for told in _shown(differences, verbose):
         print_text(f"Besides: {told}.", indent="  ", first="- ")
+    for told in wording.unseen(checked):
+        print_text(f"{told}.", indent="  ", first="- ")
     for told in _shown(list(wording.against(checked)), verbose):
         print_text(f"{told}.", indent="  ", first="- ")
     print_lines([""])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,22 +10,19 @@ if TYPE_CHECKING:
     from wifair.observed.tables import Document
 
 
-def report(made: Document, out: Path | None, as_json: bool, remarks: str, following: Sequence[str]) -> None:
+def report(made: Document, out: Path | None, as_json: bool, remarks: str, following: Mapping[str, str]) -> None:
     """Writes the scenario to `out`, if there is one, and says where its values are from.
 
-    `remarks` is the name of its remarks in JSON; `following` are commands that take the file next.
+    `remarks` is the name of its remarks in JSON; `following` are commands that take the file next, with what they take besides.
     """
     from wifair.cli.output import print_json, print_lines, print_table, say
     from wifair.cli.tables import columns
-    from wifair.errors import InputError
+    from wifair.files import write_scenario
     from wifair.observed.written import HEADINGS, LEFT_OUT, left_out, missed, summary, text
 
     content = text(made)
     if out:
-        try:
-            out.write_text(content, encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"--out {out}: cannot be written: {error.strerror}.") from None
+        write_scenario(out, content)
     rows = summary(made)
     if as_json:
         values = [dict(zip(HEADINGS, row, strict=True)) for row in rows]
@@ -41,4 +38,6 @@ def report(made: Document, out: Path | None, as_json: bool, remarks: str, follow
     if made.missed:
         say(f"warning: {missed(made)}.")
     if out:
-        say(f"the scenario is in {out}; now: {', '.join(f'{command} {out}' for command in following)}")
+        say(
+            f"the scenario is in {out}; now: {', '.join(f'{command} {out}{more}' for command, more in following.items())}"
+        )

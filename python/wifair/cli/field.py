@@ -222,4 +222,4 @@ def import_(
     options = Options(mine=mine, channel=channel, width_mhz=width, names=Names(keep_addresses))
     title = Path(files[0].rpartition("=")[2]).name.partition(".")[0]
     made = neighbourhood(heard_in(files), title, options)
-    report(made, out, json, "left_out", ["wifair field show", "wifair run"])
+    report(made, out, json, "left_out", dict.fromkeys(("wifair field show", "wifair run"), ""))

@@ -100,14 +100,10 @@ def fit(
 
 def write(fitted: Fitted, text: str, measured: Path, out: Path) -> None:
     """Writes the scenario."""
-    from wifair.errors import InputError
+    from wifair.files import write_scenario
     from wifair.fitting import written
 
-    content = written.text(fitted, text, str(measured))
-    try:
-        out.write_text(content, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"--out {out}: cannot be written: {error.strerror}.") from None
+    write_scenario(out, written.text(fitted, text, str(measured)))
 
 
 def print_best(fitted: Fitted) -> None:

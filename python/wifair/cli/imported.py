@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -15,8 +16,8 @@ Files = Annotated[
     list[Path],
     typer.Argument(
         metavar="FILE",
-        help="Files of one network, in the order of their times: output of `iw dev DEVICE station dump`, `survey dump` and `info`, a list of "
-        "stations (CSV), a data file of flent, a capture. Of two station dumps, the traffic between them counts.",
+        help="Files of one network in the order of their times, or a folder with such files, which are read in the order of their names: output of "
+        "`iw dev DEVICE station dump`, `survey dump` and `info`, a list of stations (CSV), a data file of flent, a capture. Of two station dumps, the traffic between them counts.",
         show_default=False,
     ),
 ]
@@ -53,7 +54,7 @@ def import_(
 ) -> None:
     """Make a scenario from what an access point shows.
 
-    Each value has a comment: read, assumed or unknown. `--set` gives what you know and no file has.
+    Each value has a comment: read, given, assumed or unknown. `--set` gives what you know and no file has.
     """
     from wifair.cli.document import report
     from wifair.cli.output import progress
@@ -65,4 +66,5 @@ def import_(
         check_folder(out, f"--out {out}")
     title = title or (out.stem if out else "")
     made = imported(files, title, Names(keep_addresses), dict(parse_assignments(set)), progress)
-    report(made, out, json, "remarks", ["wifair explain", "wifair advise"])
+    measured = "".join(f" --measured {shlex.quote(str(path))}" for path in files)
+    report(made, out, json, "remarks", {"wifair explain": measured, "wifair advise": ""})

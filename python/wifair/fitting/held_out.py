@@ -36,9 +36,9 @@ def split(measurement: Measurement, names: Mapping[str, str], flows: frozenset[t
     if times >= LEAST_TIMES:
         first = times - times // LEAST_TIMES
         parts = [Measurement(measurement.name, some) for some in (measurement.times[:first], measurement.times[first:])]
-        fitted, held = (used(part.quantities(names), flows) for part in parts)
+        fitted, held = (used(part.quantities(names, flows), flows) for part in parts)
         return Split(with_sums(fitted, set(flows)), held, f"the last {times - first} of {times} measurements", flows)
-    every = used(measurement.quantities(names), flows)
+    every = used(measurement.quantities(names, flows), flows)
     stations = sorted({what.station for what in every if what.station}, key=list(names.values()).index)
     if len(stations) >= LEAST_STATIONS:
         out = stations[EVERY - 1 :: EVERY]

@@ -1,6 +1,6 @@
 """Scenarios from what an access point shows of its network, and what it would show of a run.
 
-A reader per file format fills the model `Observed`, in which each value has its origin: read, assumed or unknown. `document` turns it into
+A reader per file format fills the model `Observed`, in which each value has its origin: read, given, assumed or unknown. `document` turns it into
 a scenario. Readers know nothing of scenarios, the writer nothing of files.
 
 network.py                the model: stations, counters, the channel, the survey

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,7 @@ DOCUMENT_S, LEAST_BYTES = 5.0, 10_000
 # The initial window of TCP in bytes: 10 segments (RFC 6928).
 INITIAL_BYTES = 14_480
 UNKNOWN_TIME = "no time was read"
+DOCUMENTS = "documents, with think times by the mean rate that was read"
 
 DIRECTIONS: tuple[Direction, Direction] = ("down", "up")
 
@@ -54,11 +55,14 @@ class Load:
     origin: Value[Any]
 
 
-def of_station(station: Station) -> list[Load]:
-    """The directions that carry data: by the rates that a file has, else by counters, unless it has the flows."""
+def of_station(station: Station, known: Collection[str] = ()) -> list[Load]:
+    """The directions that carry data: by the rates that a file has, else by counters, unless it has the flows.
+
+    The directions of `known` have flows of data, so small packets there are not taken for ACKs alone.
+    """
     given = {"down": station.down_mbps, "up": station.up_mbps}
     if not any(given.values()):
-        return [] if station.traffic else _of_counters(station.key, station.counters)
+        return [] if station.traffic else _of_counters(station.key, station.counters, known)
     rates = [(way, given[way]) for way in DIRECTIONS]
     return [
         Load(station.key, way, rate.value, None, False, rate)
@@ -67,7 +71,7 @@ def of_station(station: Station) -> list[Load]:
     ]
 
 
-def _of_counters(key: str, counters: Counters) -> list[Load]:
+def _of_counters(key: str, counters: Counters, known: Collection[str]) -> list[Load]:
     found = {way: _direction(counters, way) for way in DIRECTIONS}
     rates = {way: rate for way, rate in found.items() if rate}
     sizes = {way: size for way, (_, size, _) in rates.items()}
@@ -77,7 +81,7 @@ def _of_counters(key: str, counters: Counters) -> list[Load]:
     loads = []
     for way, (total, size, origin) in rates.items():
         other = carried.get("up" if way == "down" else "down", 0.0)
-        if not call and size <= ACK_BYTES and total <= ACK_SHARE * other:
+        if not call and way not in known and size <= ACK_BYTES and total <= ACK_SHARE * other:
             continue
         header = UDP_BYTES if call else TCP_BYTES
         payload = total * max(1 - header / size, 0.0)
@@ -163,11 +167,11 @@ def flow(
         return {"application": udp}, "small packets at similar rates both ways: datagrams at the rate that was read"
     documents = web(load.mbps, capacity_mbps, rtt_s)
     if documents and is_full is False and load.mbps < BULK_SHARE[False] * capacity_mbps / loads:
-        return {"application": documents}, "documents with think times, at the mean rate that was read"
+        return {"application": documents}, DOCUMENTS
     state = "a saturated cell" if is_saturated else "a cell that is not saturated"
     if load.mbps >= BULK_SHARE[is_saturated] * capacity_mbps / loads or not documents:
         return {}, f"bulk: at least {BULK_SHARE[is_saturated] * 100:.0f} % of its fair part of the air, in {state}"
-    return {"application": documents}, "documents with think times, at the mean rate that was read"
+    return {"application": documents}, DOCUMENTS
 
 
 def web(mbps: float, capacity_mbps: float, rtt_s: float) -> dict[str, Any]:

@@ -10,13 +10,13 @@ from wifair.observed.bitrate import ANY, Bitrate
 
 T = TypeVar("T")
 S = TypeVar("S")
-Origin = Literal["read", "assumed", "unknown"]
+Origin = Literal["read", "given", "assumed", "unknown"]
 Direction = Literal["down", "up"]
 
 
 @dataclass(frozen=True)
 class Value(Generic[T]):
-    """A value with its origin: read from a file, assumed from what was read, or unknown and replaced by a default.
+    """A value with its origin: read from a file, given by the user, assumed from what was read, or unknown and replaced by a default.
 
     `what` names the field or the rule, the same for all stations. `place` is the line it was read from.
     """
@@ -38,6 +38,11 @@ class Value(Generic[T]):
 def read(value: T, what: str, place: str) -> Value[T]:
     """A value that was read."""
     return Value(value, "read", what, place)
+
+
+def given(value: T, option: str) -> Value[T]:
+    """A value that the user gave with an option."""
+    return Value(value, "given", option)
 
 
 def assumed(value: T, what: str) -> Value[T]:
@@ -78,6 +83,10 @@ class Counters:
     def counted(self) -> frozenset[str]:
         """The names of what was counted. Files of one kind have the same ones."""
         return frozenset(each.name for each in fields(self) if getattr(self, each.name) is not None)
+
+    def is_restarted_by(self, later: Counters) -> bool:
+        """Whether counters of the same kind in a later file do not continue these, so that they count alone."""
+        return bool(self.counted) and self.counted == later.counted and later.since(self) is None
 
     def since(self, before: Counters) -> Counters | None:
         """What was counted between two dumps; None if a counter has decreased, as after a new association."""
@@ -171,10 +180,14 @@ class Observed:
     # Keys of the scenario that a file gives directly, by their path.
     keys: dict[str, Value[Any]] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
+    # Places of stations and surveys that count alone, since they do not continue those of an earlier file.
+    alone: list[str] = field(default_factory=list)
     # What was read and has no place in a scenario.
     remarks: list[str] = field(default_factory=list)
 
     def add(self, station: Station) -> None:
         """Adds a station, or what a further file has of it."""
         there = self.stations.get(station.key)
+        if there and there.counters.is_restarted_by(station.counters):
+            self.alone.append(station.place)
         self.stations[station.key] = there.merged(station) if there else station

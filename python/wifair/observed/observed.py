@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from wifair.errors import InputError
-from wifair.observed.network import read
+from wifair.observed.network import given
 from wifair.observed.readers import observe
 from wifair.observed.tables import Document, Names, document
 from wifair.study.job import Bars, no_bars
@@ -29,5 +29,5 @@ def imported(
             raise InputError(
                 f"--set: {path!r} is not allowed; allowed here: a key of a table that is no list, such as ap.scheme or wire.rate_mbps."
             )
-        observed.keys[path] = read(value, "given", "--set")
-    return document(observed, title or Path(paths[0]).name.partition(".")[0], names, bars)
+        observed.keys[path] = given(value, "--set")
+    return document(observed, title or Path(paths[0]).resolve().name.partition(".")[0], names, bars)

@@ -36,17 +36,44 @@ TEXTS: tuple[ModuleType, ...] = (
 )
 BINARIES: tuple[ModuleType, ...] = (flent_file,)
 HEAD = 4096
+# Places that a remark names.
+PLACES = 3
 # Captures are read record by record.
 MOST_CAPTURE_BYTES = 2**40
 
 
 def observe(paths: Sequence[str | Path], bars: Bars = no_bars) -> Observed:
-    """What the files have of one network. Raises `InputError`, which names file, line, field, value and what is allowed."""
+    """What files of one network have, or folders of such files. Raises `InputError`, which names file, line, field, value and what is allowed."""
     observed = Observed()
-    for path in paths:
-        _read(observed, Path(path), str(path), bars)
-        observed.files.append(Path(path).name)
+    for path in (each for given in paths for each in _files(Path(given))):
+        _read(observed, path, str(path), bars)
+        observed.files.append(path.name)
+    if observed.alone:
+        observed.remarks.append(
+            f"{', '.join(observed.alone[:PLACES])}{' and more' if len(observed.alone) > PLACES else ''}: counts alone and does not continue an earlier file, since its "
+            "counters or its time did not grow in between: another association, a reset, another measurement, or files that are not in the order of their "
+            "times"
+        )
     return observed
+
+
+def _files(path: Path) -> list[Path]:
+    """The files of a folder in the order of their names, or the file itself."""
+    if not path.is_dir():
+        return [path]
+    there = visible(path)
+    if folders := [each for each in there if each.is_dir()]:
+        raise InputError(
+            f"{path}: has folders ({folders[0].name}); allowed here: files, or a folder with the files of one network."
+        )
+    if not there:
+        raise InputError(f"{path}: is empty; allowed here: a folder with the files of one network.")
+    return there
+
+
+def visible(folder: Path) -> list[Path]:
+    """What is in a folder in the order of the names, without hidden files."""
+    return sorted(each for each in folder.iterdir() if not each.name.startswith("."))
 
 
 def _read(observed: Observed, path: Path, named: str, bars: Bars) -> None:

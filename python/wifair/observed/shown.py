@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Kind = Literal["goodput", "airtime", "retries", "ping", "busy", "others", "down", "up", "fairness", "airtime fairness"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
+# Flows by station and direction.
+Flows = frozenset[tuple[str, str]]
 # The readers of what a run shows, by file.
 _READERS = {as_ap.STATION: station_dump, as_ap.SURVEY: survey_dump, as_ap.INFO: interface}
 
@@ -63,13 +65,18 @@ class Reading:
     elapsed_s: float | None
 
 
-def of_network(observed: Observed, names: Mapping[str, str]) -> dict[Quantity, Reading]:
-    """What was observed of a network. `names` has the stations that count, by their key among the files."""
+def of_network(observed: Observed, names: Mapping[str, str], flows: Flows = frozenset()) -> dict[Quantity, Reading]:
+    """What was observed of a network. `names` has the stations that count, by their key among the files.
+
+    `flows` are the directions that are known to carry data. There all packets count, however small they are: the rule for ACKs depends on the load, and
+    would take the same flow for data in one measurement or run, and for ACKs alone in another.
+    """
     length = observed.keys.get("run.duration_s")
     found: dict[Quantity, Reading] = {}
     for key, station in with_traffic(observed).items():
         if key in names:
-            found |= _of_station(station, names[key], length.value if length else None)
+            known = {way for name, way in flows if name == names[key]}
+            found |= _of_station(station, names[key], length.value if length else None, known)
     survey = observed.survey
     if survey and survey.active_ms and survey.busy_ms and survey.active_ms.value:
         active_s = survey.active_ms.value / 1000
@@ -80,11 +87,11 @@ def of_network(observed: Observed, names: Mapping[str, str]) -> dict[Quantity, R
     return found
 
 
-def _of_station(station: Station, name: str, length_s: float | None) -> dict[Quantity, Reading]:
+def _of_station(station: Station, name: str, length_s: float | None, known: set[str]) -> dict[Quantity, Reading]:
     counters = station.counters
     elapsed_s = counters.elapsed_s.value if counters.elapsed_s else length_s
     found: dict[Quantity, Reading] = {}
-    rates = _rates(station)
+    rates = _rates(station, known)
     for way, mbps in rates.items():
         found[Quantity("goodput", name, way)] = Reading(mbps, elapsed_s)
     used = [each.value for each in (counters.down_airtime_us, counters.up_airtime_us) if each]
@@ -99,8 +106,8 @@ def _of_station(station: Station, name: str, length_s: float | None) -> dict[Qua
     return found
 
 
-def _rates(station: Station) -> dict[Direction, float]:
-    """The payload in Mbps by direction, where a file has it; 0 for a direction with ACKs alone."""
+def _rates(station: Station, known: set[str]) -> dict[Direction, float]:
+    """The payload in Mbps by direction, where a file has it; 0 for a direction with ACKs alone. Those of `known` carry data."""
     counters = station.counters
     counted = {"down": counters.down_bytes, "up": counters.up_bytes}
     given = {"down": station.down_mbps, "up": station.up_mbps}
@@ -110,13 +117,13 @@ def _rates(station: Station) -> dict[Direction, float]:
         flows = [mbps for mbps in told if mbps is not None]
         if flows or given[way] or (counted[way] and counters.elapsed_s):
             rates[way] = sum(flows)
-    for load in loads.of_station(station):
+    for load in loads.of_station(station, known):
         if load.mbps is not None and load.direction in rates:
             rates[load.direction] += load.mbps
     return rates
 
 
-def network(plan: Mapping[str, Any]) -> tuple[tuple[str, ...], frozenset[tuple[str, str]]]:
+def network(plan: Mapping[str, Any]) -> tuple[tuple[str, ...], Flows]:
     """The stations of a plan, and the directions of these that carry data; without the station that is for other networks."""
     stations = tuple(each["label"] for each in plan["bss"]["stations"] if each["label"] != NEIGHBOURS)
     return stations, frozenset(
@@ -127,16 +134,15 @@ def network(plan: Mapping[str, Any]) -> tuple[tuple[str, ...], frozenset[tuple[s
 def of_runs(results: Results, cell: str) -> dict[Quantity, Values]:
     """What the access point shows of each run of a cell: one value per seed, NaN where a run does not show it."""
     plan = next(each.scenario.plan() for each in results.cells if each.name == cell)
-    labels = [station["label"] for station in plan["bss"]["stations"] if station["label"] != NEIGHBOURS]
+    labels, flows = network(plan)
     runs = []
     for seed in results.seeds:
         observed = Observed()
         for name, content in as_ap.files(results, plan, cell, seed):
             _READERS[name].read_into(observed, name, content)
         own = dict(zip(observed.stations, labels, strict=True))
-        runs.append(
-            {what: each.value for what, each in of_network(observed, own).items()} | _pings(results, cell, seed)
-        )
+        shown = {what: each.value for what, each in of_network(observed, own, flows).items()}
+        runs.append(shown | _pings(results, cell, seed))
     return together(runs)
 
 

@@ -6,6 +6,7 @@ The form is that of `print_sta_handler` in iw's station.c, with or without `-v`.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from wifair.errors import InputError
@@ -58,6 +59,19 @@ def read_into(observed: Observed, file: str, content: str) -> None:
         raise InputError(f"{file}: has no station; allowed here: the output of `iw dev DEVICE station dump`.")
     for line, address, fields in heads:
         observed.add(_station(line, address, fields))
+    if lacking := _cut([fields for _, _, fields in heads]):
+        observed.remarks.append(
+            f"{heads[-1][0].place}: the last station has no {', '.join(lacking)}, which all others have: the dump looks cut, and what is assumed of the "
+            "station instead may be wrong; make the dump again"
+        )
+
+
+def _cut(stations: Sequence[Fields]) -> list[str]:
+    """What the last station lacks of the fields of all others, if the last one of these is among it: iw prints fields in one order."""
+    *others, last = stations
+    common = [name for name in (others[0] if others else {}) if all(name in each for each in others)]
+    lacking = [name for name in common if name not in last]
+    return lacking if lacking and lacking[-1] == common[-1] else []
 
 
 def _station(head: Line, address: str, fields: Fields) -> Station:

@@ -13,7 +13,7 @@ from typing import Any
 
 from wifair.errors import InputError, ScenarioError
 from wifair.observed import loads
-from wifair.observed.calibration import NEIGHBOURS, Calibrated, Readings, Share, calibrated
+from wifair.observed.calibration import LEAST_THINK_S, NEIGHBOURS, Calibrated, Readings, Share, calibrated
 from wifair.observed.links import Keys, Links
 from wifair.observed.loads import Load
 from wifair.observed.network import Observed, Station, Traffic, Value, assumed, read, unknown
@@ -164,7 +164,7 @@ def _station(station: Station, name: str, keys: Keys, found: Calibrated, names: 
         own["frame_error_rate"] = assumed(dict.fromkeys(("data_down", "data_up"), loads.significant(error)), what)
     about = _about(station, names)
     if name in found.within and not error:
-        about += f", as by collisions alone within {found.within[name]:.2g}"
+        about += f", which collisions alone explain, give or take a share of {found.within[name]:.2g}"
     return Table("[[stations]]", own, about)
 
 
@@ -182,7 +182,9 @@ def _thinking(flow: Table, found: Calibrated) -> Table:
         return flow
     application = flow.keys["application"]
     own = application.of({**application.value, "think_mean_s": loads.significant(think_s)})
-    return replace(flow, keys={**flow.keys, "application": own})
+    is_short = think_s <= LEAST_THINK_S
+    less = ", of which the documents reach less, even with the shortest think time" if is_short else ""
+    return replace(flow, keys={**flow.keys, "application": own}, remark=f"{flow.remark}{less}")
 
 
 def _readings(

@@ -60,21 +60,28 @@ def left_out(document: Document) -> list[tuple[str, ...]]:
 
 
 def summary(document: Document) -> list[tuple[str, str, str, str]]:
-    """A row for each key, origin and rule, with the number of values."""
+    """A row for each key, origin and rule, with the number of values. What was read has one row, whatever the fields: it follows no rule."""
     found: Counter[tuple[str, str, str]] = Counter()
+    fields: dict[str, dict[str, None]] = {}
     for table in document.tables:
         head = table.header.strip("[]")
         for key, each in table.keys.items():
             if key not in ("name", "station"):
-                found[f"{head}.{key}", each.origin, _plain(each.what)] += 1
-    return [(key, origin, f"{number}", what) for (key, origin, what), number in found.items()]
+                path, is_read = f"{head}.{key}", each.origin == "read"
+                found[path, each.origin, "" if is_read else _plain(each.what)] += 1
+                if is_read:
+                    fields.setdefault(path, {})[_plain(each.what)] = None
+    return [
+        (key, origin, f"{number}", ", ".join(fields[key]) if origin == "read" else what)
+        for (key, origin, what), number in found.items()
+    ]
 
 
 def _head(document: Document) -> str:
     return "\n".join(
         [
             f"# Imported from {_plain(', '.join(document.files))}.",
-            "# read: a file has it. assumed: it follows from what was read by an assumption. unknown: no file has it; a default.",
+            "# read: a file has it. given: an option of the command has it. assumed: it follows from what was read by an assumption. unknown: no file has it; a default.",
         ]
     )
 

@@ -51,6 +51,8 @@ class AsItIs:
     only_simulated: tuple[Quantity, ...]
     # A remark if runs are much shorter than the measurement.
     short: str | None = None
+    # What the readers say of the files, such as that one looks cut.
+    read: tuple[str, ...] = ()
 
     @property
     def missed(self) -> list[Judged]:
@@ -65,7 +67,7 @@ def as_it_is(results: Results, measured: Measurement, loads: frozenset[tuple[str
     duration_s: float = plan["run"]["duration_s"]
     stations, flows = network(plan)
     names = named(stations, measured, "the scenario")
-    every = used(measured.quantities(names), flows)
+    every = used(measured.quantities(names, flows), flows)
     there = {flow for flow in flows if Quantity("goodput", *flow) in every}
     found, own = with_sums(every, there), of_runs(results, cell.name)
     runs = with_cell({what: values for what, values in own.items() if _is_of(what, flows)}, there)
@@ -90,6 +92,7 @@ def as_it_is(results: Results, measured: Measurement, loads: frozenset[tuple[str
         {what: each for what, each in found.items() if what not in both},
         tuple(what for what in runs if what not in both),
         short_runs(measured.name, found, duration_s),
+        tuple(dict.fromkeys(remark for time in measured.times for remark in time.remarks)),
     )
 
 

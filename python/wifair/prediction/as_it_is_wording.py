@@ -46,6 +46,7 @@ def remarks(found: AsItIs) -> Iterator[str]:
         yield f"Not measured, or not of every station: {'; '.join(kinds)}"
     if found.short:
         yield found.short
+    yield from found.read
 
 
 def of_cell(found: AsItIs) -> list[list[str]]:

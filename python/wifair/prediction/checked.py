@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wifair.errors import InputError
-from wifair.observed.shown import Quantity, with_cell
+from wifair.observed.shown import Kind, Quantity, with_cell
 from wifair.prediction.assumptions import Spoken, spoken
 from wifair.prediction.besides import Besides, besides
 from wifair.prediction.comparison import Compared, Verdict, compared
@@ -16,6 +16,18 @@ from wifair.prediction.prediction import Other, Pair, Prediction, read
 from wifair.study.job import Bars, no_bars
 
 __all__ = ["Checked", "Verdict", "check", "measurement", "read"]
+
+
+# What a measurement shows of a goal, by its metric. Of all other metrics an access point's counters have nothing.
+SHOWN_BY: Mapping[str, tuple[Kind, ...]] = {
+    "total_mbps": ("down", "up"),
+    "down_mbps": ("down",),
+    "up_mbps": ("up",),
+    "down_up_ratio": ("down", "up"),
+    "jain": ("fairness",),
+    "jain_airtime": ("airtime fairness",),
+    "ping_p50_ms": ("ping",),
+}
 
 
 @dataclass(frozen=True)
@@ -34,6 +46,17 @@ class Checked:
         return sorted(found, key=lambda each: -each.missed)
 
     @property
+    def is_same(self) -> bool:
+        """Whether both measurements have the same value of each quantity."""
+        return all(each.before == each.after for each in self.quantities)
+
+    @property
+    def unseen(self) -> list[str]:
+        """The goals of the advice of which the measurements show nothing."""
+        kinds = {each.quantity.kind for each in self.quantities}
+        return [goal for goal, metric in self.prediction.goals.items() if not kinds & {*SHOWN_BY.get(metric, ())}]
+
+    @property
     def against(self) -> list[Spoken]:
         """The other values for which the measured change speaks."""
         return [each for each in self.assumptions if each.is_against]
@@ -49,7 +72,7 @@ def check(before: str | Path, after: str | Path, advice: str | Path, bars: Bars 
             f"{second.name}: has none of the stations of {first.name}, by their addresses; allowed here: two measurements of one network, with "
             "addresses that the stations keep."
         )
-    before_all, after_all = first.quantities(names), second.quantities(names)
+    before_all, after_all = (each.quantities(names, prediction.flows) for each in (first, second))
     differences = besides(prediction, names, (first, second), (before_all, after_all))
     there = {name for key, name in names.items() if key in second.keys}
     flows = {flow for flow in prediction.flows if flow[0] in there and _is_measured(flow, before_all, after_all)}
@@ -91,15 +114,7 @@ def _only(prediction: Prediction, flows: set[tuple[str, str]]) -> Prediction:
         return Pair(*sides)
 
     others = tuple(Other(each.key, each.why, each.other, pair(each.pair)) for each in prediction.others)
-    return Prediction(
-        prediction.change,
-        prediction.settings,
-        prediction.duration_s,
-        prediction.stations,
-        frozenset(flows),
-        pair(prediction.pair),
-        others,
-    )
+    return replace(prediction, flows=frozenset(flows), pair=pair(prediction.pair), others=others)
 
 
 def _remarks(*measured: tuple[Measurement, Mapping[Quantity, Measured]], duration_s: float) -> list[str]:

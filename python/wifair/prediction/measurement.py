@@ -11,8 +11,8 @@ import numpy as np
 
 from wifair.errors import InputError
 from wifair.observed.network import Observed
-from wifair.observed.readers import observe
-from wifair.observed.shown import Quantity, of_network, with_cell
+from wifair.observed.readers import observe, visible
+from wifair.observed.shown import Flows, Quantity, of_network, with_cell
 from wifair.observed.tables import with_traffic
 from wifair.stats import Values
 from wifair.study.job import Bars, no_bars
@@ -51,9 +51,9 @@ class Measurement:
         """The stations by their keys among the files, in the order of these."""
         return list(dict.fromkeys(key for each in self.times for key in with_traffic(each)))
 
-    def quantities(self, names: Mapping[str, str]) -> dict[Quantity, Measured]:
-        """What was measured each time, of the stations with these names."""
-        times = [of_network(each, names) for each in self.times]
+    def quantities(self, names: Mapping[str, str], flows: Flows = frozenset()) -> dict[Quantity, Measured]:
+        """What was measured each time, of the stations with these names. `flows` are the directions that carry data."""
+        times = [of_network(each, names, flows) for each in self.times]
         found = {}
         for what in dict.fromkeys(quantity for each in times for quantity in each):
             readings = [each[what] for each in times if what in each]
@@ -68,7 +68,7 @@ def measurement(path: Path, bars: Bars = no_bars) -> Measurement:
     """The measurement of a file or folder. Raises `InputError`."""
     if not path.is_dir():
         return Measurement(str(path), (observe([path], bars),))
-    there = sorted(each for each in path.iterdir() if not each.name.startswith("."))
+    there = visible(path)
     folders = [each for each in there if each.is_dir()]
     files = [each for each in there if not each.is_dir()]
     if files and folders:

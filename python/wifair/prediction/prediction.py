@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,9 @@ import numpy as np
 from wifair.errors import InputError
 from wifair.files import read_text
 from wifair.keys import nearest
-from wifair.observed.shown import KINDS, Quantity
+from wifair.observed.shown import KINDS, Flows, Quantity
 from wifair.stats import Values
 
-# Flows by station and direction.
-Flows = frozenset[tuple[str, str]]
 # What a file of advice must have, as errors name it.
 ALLOWED = "what `wifair advise SCENARIO --out FILE.json` of this version writes for a change that it has confirmed"
 DIGITS = 6
@@ -56,6 +54,8 @@ class Prediction:
     flows: Flows
     pair: Pair
     others: tuple[Other, ...] = ()
+    # The goals of the advice, each with its metric.
+    goals: Mapping[str, str] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
         """The content of a JSON document."""
@@ -103,7 +103,11 @@ def read(path: Path) -> Prediction:
         advised = document.get("advice")
         about = f" (its advice: {advised[:200]})" if isinstance(advised, str) else ""
         raise InputError(f"{path}: prediction: is missing{about}; allowed here: {ALLOWED}.")
-    return _prediction(found.at("prediction"))
+    goals = found.at("goals").items() if "goals" in found.table() else []
+    return replace(
+        _prediction(found.at("prediction")),
+        goals={each.at("goal").text(): each.at("metric").text() for each in goals},
+    )
 
 
 def _prediction(node: _Node) -> Prediction:

@@ -15,17 +15,33 @@ HEADINGS = ("quantity", "before", "after", "change measured", "predicted", "over
 
 
 def headline(checked: Checked) -> str:
-    """The answer in one sentence."""
+    """The answer in one sentence, after one that says if both measurements are the same."""
+    if not checked.is_same:
+        return _answer(checked)
+    return f"Both measurements have the same values of all {len(checked.quantities)} quantities: is AFTER a copy of BEFORE? {_answer(checked)}"
+
+
+def unseen(checked: Checked) -> Iterator[str]:
+    """Which goals of the advice the measurements say nothing of."""
+    if checked.unseen:
+        yield f"No file shows these goals of the advice, so the check says nothing of them: {', '.join(checked.unseen)}"
+
+
+def _answer(checked: Checked) -> str:
     change, count = checked.prediction.change, len(checked.quantities)
     outside, in_range = (checked.with_verdict(each) for each in (Verdict.OUTSIDE, Verdict.IN_RANGE))
     if not outside and not in_range:
         return f"The prediction holds: with {change}, all {count} quantities changed as predicted."
     if outside:
-        told = f"The prediction does not hold: with {change}, {len(outside)} of {count} quantities changed otherwise. {_most(outside[0])}."
+        rest = f", and those of {len(in_range)} more within it, but not as predicted" if in_range else ""
+        told = (
+            f"The prediction does not hold: with {change}, the changes of {len(outside)} of {count} quantities lie outside the range over what was assumed{rest}. "
+            f"{_most(outside[0])}."
+        )
     else:
         told = (
-            f"Not as predicted, but within the range over what was assumed: with {change}, {len(in_range)} of {count} quantities changed otherwise. "
-            f"{_most(in_range[0])}."
+            f"Not as predicted, but within the range over what was assumed: with {change}, the changes of {len(in_range)} of {count} quantities lie within it, "
+            f"but not as predicted, and none outside. {_most(in_range[0])}."
         )
     return f"{told} Something else changed as well." if checked.besides else told
 
@@ -99,6 +115,8 @@ def document(checked: Checked) -> dict[str, Any]:
     return {
         "answer": headline(checked),
         "change": checked.prediction.change,
+        "is_same": checked.is_same,
+        "goals_not_shown": checked.unseen,
         "quantities": [_quantity(each) for each in checked.quantities],
         "changed_besides": [
             {"kind": each.kind, "station": each.station, "about": each.text} for each in checked.besides
