@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from labs import Lab
+
+if TYPE_CHECKING:
+    from labs import Lab
 
 ROOT = Path(__file__).parent.parent
 Cli = Callable[..., subprocess.CompletedProcess[str]]
@@ -125,6 +128,8 @@ def here(capsys: pytest.CaptureFixture[str]) -> Cli:
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """A lab that the tests of a file share."""
+    from labs import Lab
+
     running = Lab(tmp_path_factory.mktemp("lab"))
     yield running
     running.stop()
