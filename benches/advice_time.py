@@ -51,9 +51,11 @@ def commands(shown: Path, folder: Path) -> dict[str, list[str]]:
     """The three commands by name."""
     mine, store = str(folder / "mine.toml"), str(folder / "store")
     goals = ["--want", "calls below 100 ms", "--want", "fair shares"]
+    files = [str(shown / name) for name in (STATION, SURVEY, INFO)]
+    measured = [word for file in files for word in ("--measured", file)]
     return {
-        "import": ["import", *(str(shown / name) for name in (STATION, SURVEY, INFO)), "--out", mine],
-        "explain": ["explain", mine, "--store", store],
+        "import": ["import", *files, "--out", mine],
+        "explain": ["explain", mine, *measured, "--store", store],
         "advise": ["advise", mine, *goals, "--out", str(folder / "advice.json"), "--store", store],
     }
 
