@@ -260,12 +260,23 @@ pub(crate) fn arrive(bss: &mut Bss, &(ns, from, station, bytes): &PacketAt) {
 }
 
 /// The entries of each transmit queue in order. At one instant what an access point does with a packet that it has received
-/// comes first: it makes no difference whether that is before or after one of its timeouts, and no rule says so.
+/// comes first: it makes no difference whether that is before or after one of its timeouts, and no rule says so. An entry that
+/// comes first for this has the length that the queue had before the instant.
 pub(crate) fn by_tx_queue(journal: &Journal) -> Vec<JournalEntry> {
     let mut entries = Vec::new();
     journal.take(|entry| entries.push(*entry));
     let is_policed = |entry: &JournalEntry| matches!(entry.event, TxQueueEvent::Policed(_));
-    entries.sort_by_key(|entry| (entry.tx_queue, entry.at, !is_policed(entry)));
+    entries.sort_by_key(|entry| (entry.tx_queue, entry.at));
+    for of_queue in entries.chunk_by_mut(|a, b| a.tx_queue == b.tx_queue) {
+        let mut before = 0;
+        for instant in of_queue.chunk_by_mut(|a, b| a.at == b.at) {
+            let after = instant[instant.len() - 1].queued_packets;
+            let later = instant.iter_mut().skip_while(|entry| is_policed(entry));
+            later.filter(|entry| is_policed(entry)).for_each(|entry| entry.queued_packets = before);
+            instant.sort_by_key(|entry| !is_policed(entry));
+            before = after;
+        }
+    }
     entries
 }
 
