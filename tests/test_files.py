@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import Cli
 from wifair import InputError, Scenario, Sweep
-from wifair.files import MOST_BYTES
+from wifair.files import MOST_BYTES, write_scenario
 from wifair.scheme.python import load
 
 
@@ -53,3 +53,12 @@ def test_a_text_that_no_scenario_has(text: str, tmp_path: Path) -> None:
     for read in (Scenario.from_toml, Sweep.from_toml):
         with pytest.raises(InputError):
             read(path)
+
+
+def test_a_scenario_is_overwritten_if_hashes_of_addresses_alone_differ(tmp_path: Path) -> None:
+    out, text = tmp_path / "cell.toml", "[[stations]]  # 1a2b3c4d, far away\ntransfer_bytes = 10000000\n"
+    write_scenario(out, text)
+    write_scenario(out, text.replace("1a2b3c4d", "00000000"))
+    assert "00000000" in out.read_text()
+    with pytest.raises(InputError, match="another text"):
+        write_scenario(out, text.replace("10000000", "20000000"))

@@ -19,7 +19,8 @@ DUMPS = {"Station ": "a station dump", "Survey data from ": "a survey dump", "In
 # The deepest nesting of tables and lists.
 MOST_DEPTH = 50
 
-# The hash of an address in a comment.
+_COMMENT = re.compile("#.*")
+# The hash of an address, in comments alone.
 _HASH = re.compile(r"\b[0-9a-f]{8}\b")
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -59,7 +60,7 @@ def write_scenario(out: Path, text: str) -> None:
     """
     try:
         there = read_text(out) if out.is_file() else text
-        if _HASH.sub("", there) != _HASH.sub("", text):
+        if _without_hashes(there) != _without_hashes(text):
             raise InputError(
                 f"--out {out}: is there with another text, and is not overwritten, since it may have been edited; allowed here: another name, or remove "
                 "that file."
@@ -67,6 +68,10 @@ def write_scenario(out: Path, text: str) -> None:
         out.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"--out {out}: cannot be written: {error.strerror}.") from None
+
+
+def _without_hashes(text: str) -> str:
+    return _COMMENT.sub(lambda comment: _HASH.sub("", comment[0]), text)
 
 
 def read_bytes(path: Path, named: str | Path = "") -> bytes:
