@@ -17,6 +17,7 @@ import pytest
 
 if TYPE_CHECKING:
     from labs import Lab
+    from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parent.parent
 Cli = Callable[..., subprocess.CompletedProcess[str]]
@@ -123,6 +124,18 @@ def here(capsys: pytest.CaptureFixture[str]) -> Cli:
         return subprocess.CompletedProcess(command, status, told.out, told.err)
 
     return call
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A Chromium that the tests of a file share."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        # Its sandbox needs more rights than a container gives; what is opened here was made here.
+        chromium = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture(scope="module")
