@@ -26,8 +26,8 @@ from wifair.advising.changes import HAS, QOS_MAP, Change, settable, unsettable
 from wifair.advising.commands import Commands
 from wifair.advising.document import document
 from wifair.advising.doubts import Doubt, doubts
+from wifair.advising.yardsticks import judging, yardsticks
 from wifair.advising.yardsticks import of_flows as of_flows_in
-from wifair.advising.yardsticks import yardsticks
 from wifair.cli import execute
 from wifair.cli.advise import print_advice
 from wifair.errors import InputError
@@ -528,7 +528,7 @@ def made(goals: Sequence[str], scenario: dict[str, Any], best: str, **searched: 
     }
     changes = {name: Change(name, "") for name in values if name != OWN}
     told = Advice(Scenario(**scenario), wanted, changes, best=changes[f"change {best}"])
-    judged = advice._judging(wanted)
+    judged = judging(wanted)
     told.searched, told.search = values, rule.verdict(values, told.criteria, judged)
     told.values = {name: values[name] for name in (OWN, f"change {best}")}
     told.confirmed = rule.verdict(told.values, told.criteria, judged)
@@ -567,7 +567,7 @@ def test_the_page_has_the_changes_in_a_table_and_their_commands_below(known: Adv
 
 def test_an_imported_scenario_that_was_not_compared_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     told = made(["pings"], BLOATED, "a", own=[100], a=[20])
-    said = "was not compared with the measurement here: `wifair explain SCENARIO --measured FILES` does that."
+    said = "was not compared with the measurement here: `--measured FILES` does that."
     content = "[wire]\nrate_mbps = 60  # {}\n"
     for comment, is_said in (
         ("unknown: the line", True),

@@ -1060,7 +1060,7 @@ def test_the_command_prints_the_scenario_or_json(here: Cli, tmp_path: Path) -> N
     written = here("import", *files, "--out", out)
     assert 'title = "cafe"' in out.read_text()
     measured = " ".join(f"--measured {file}" for file in files)
-    assert written.stderr.endswith(f"now: wifair explain {out} {measured}, wifair advise {out}\n")
+    assert written.stderr.endswith(f"now: wifair explain {out} {measured}, wifair advise {out} {measured}\n")
     again = here("import", *files, "--out", out)
     assert again.returncode == 0, again.stderr  # the same but for the hashes of addresses
     edited = out.read_text().replace('scheme = "mac80211"', 'scheme = "droptail"')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from wifair.advising import measurable, rule
 from wifair.advising.changes import Change, equipment, settable, unsettable
 from wifair.advising.doubts import Doubt, Unvaried, doubts
-from wifair.advising.yardsticks import Yardstick, found, of_flows, yardsticks
+from wifair.advising.yardsticks import Yardstick, found, judging, of_flows, total, yardsticks
 from wifair.analysis.comparison import Differences
 from wifair.errors import InputError, Interrupted
 from wifair.everything.criteria import Criterion
@@ -23,16 +23,18 @@ from wifair.observed.origins import Mark
 from wifair.papers.runs import Runs
 from wifair.planned import bsss_of, others_of
 from wifair.population.place import Place, place
-from wifair.scenario.components import transport
+from wifair.prediction.as_it_is import as_it_is, check, read_flows
 from wifair.scenario.scenario import Scenario
 from wifair.stats import Interval
 from wifair.study.job import Bars, Cell, no_bars
 from wifair.study.store import Store
 from wifair.study.study import Study, StudyInterrupted, run_studies
-from wifair.tuning.goals import Goal, parsed
+from wifair.tuning.goals import Goal
 from wifair.tuning.probes import judged_plan, with_probes
 
 if TYPE_CHECKING:
+    from wifair.prediction.as_it_is import AsItIs
+    from wifair.prediction.measurement import Measurement
     from wifair.results.results import Results
     from wifair.stats import Values
 
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 OWN = "as it is"
 # Seeds of each other value of an assumption: the first of the fresh ones.
 DOUBT_SEEDS = 6
+# Seeds of the scenario as it is next to a measurement: the first ones of the search, as many as `wifair explain` takes.
+MEASURED_SEEDS = range(1, rule.STAGES[1] + 1)
 # So many networks of a population are tried, the nearest ones.
 NEAREST = 5
 # The first fresh seed. The search has those below it.
@@ -82,7 +86,8 @@ class Advice:
     `best_beyond` the best of these schemes. `confirmed` is the verdict on fresh seeds, by goal, and `flows` by group of flows; `fresh` are the
     runs behind them. The mean effects in `search` are too good for the best. `place` is where the scenario lies in a population, and `tried` what the change
     is worth in its nearest networks. `total` is the goodput of all TCP flows where no goal asks for it, so that a gain by the goals does not hide its price.
-    `undoubted` is the number of other values of assumptions that did not run to the end.
+    `undoubted` is the number of other values of assumptions that did not run to the end. `as_it_is` compares the scenario, without flows that were added, with a
+    measurement, if there is one.
     """
 
     scenario: Scenario
@@ -90,6 +95,7 @@ class Advice:
     changes: Mapping[str, Change]
     remarks: Sequence[str] = ()
     total: Yardstick | None = None
+    as_it_is: AsItIs | None = None
     search: Verdict | None = None
     beyond: Verdict | None = None
     best: Change | None = None
@@ -237,7 +243,7 @@ class Advising:
 
     `goals` are those of `wifair.tuning.goals`; without goals the criteria of the scenario decide. `has` is the equipment: "openwrt", "linux", or "any",
     with which schemes are tried that no command sets. `marks` are the values that are assumed or unknown, and `population` are networks to compare with.
-    Of several BSSs, `bss` names the one whose owner is advised.
+    Of several BSSs, `bss` names the one whose owner is advised. With `measured` the scenario as it is is compared with a measurement of the network.
     Bad input raises `InputError` before any run.
     """
 
@@ -249,8 +255,11 @@ class Advising:
         marks: Sequence[Mark] = (),
         population: Mapping[str, Scenario] | None = None,
         bss: str = "",
+        measured: Measurement | None = None,
     ) -> None:
         equipment(has)
+        if measured:
+            check(scenario, measured)
         scenario.check_bss(bss)
         several = bsss_of(scenario.plan())
         if len(several) > 1 and not bss:
@@ -258,6 +267,7 @@ class Advising:
         if bss and population:
             raise InputError("--population: its networks have one BSS each; allowed here: a scenario of one BSS.")
         self.bss = bss
+        self.given, self.measured = scenario, measured
         self.goals, self.population = tuple(goals), population
         self.place = place(scenario, population) if population else None
         self.scenario, self.remarks = with_probes(scenario, goals, bss)
@@ -268,7 +278,7 @@ class Advising:
             raise InputError(
                 "goals: the scenario has nothing that advice could be judged by; allowed here: a goal, such as --want total."
             )
-        self.total = _total(plan, self.yardsticks)
+        self.total = total(plan, self.yardsticks)
         others = others_of(scenario.plan(), bss) if bss else []
         wanted = {name: yardsticks(judged_plan(self.scenario, name), ()) for name in others}
         self.others = {name: found for name, found in wanted.items() if found}
@@ -324,6 +334,8 @@ class _Run:
         advising, advice = self.advising, self.advice
         if advice.changes:
             self._look()
+        if advising.measured:
+            self._compare(advising.measured)
         advice.search = self._search("changes", advising.settable, "search")
         advice.best = self._best(advice.search)
         advice.beyond = self._search("schemes", advising.unsettable, "beyond")
@@ -343,7 +355,7 @@ class _Run:
             return None
         by_name = {change.name: change for change in changes}
         verdict = None
-        race = rule.Race(OWN, list(by_name), self.advice.criteria, _judging(self.advice.yardsticks))
+        race = rule.Race(OWN, list(by_name), self.advice.criteria, judging(self.advice.yardsticks))
         for verdict in race.run(lambda names, seeds: self._measure(what, names, seeds)):
             setattr(self.advice, into, verdict)
             self.advice.searched |= race.values
@@ -367,6 +379,14 @@ class _Run:
                 f"goals: {each.title} has no value in any replication of the scenario as it is; allowed here: other goals (--want), or a "
                 f"run.duration_s in which it is measured."
             )
+
+    def _compare(self, measured: Measurement) -> None:
+        """Compares the scenario as it was given with what was measured, since a flow that was added to it was not there."""
+        given, seeds = self.advising.given, MEASURED_SEEDS
+        with self.bars(f"the scenario as it is, seeds {seeds[0]} to {seeds[-1]}, next to what was measured") as bar:
+            results = Study([Cell(OWN, given)], seeds).run(self.threads, bar, self.store, dask=self.dask)
+        self.advice.runs += len(seeds)
+        self.advice.as_it_is = as_it_is(results, measured, read_flows(given, self.advising.marks))
 
     def _best(self, verdict: Verdict | None) -> Change | None:
         name = rule.best(verdict, OWN) if verdict else None
@@ -415,7 +435,7 @@ class _Run:
         results = self._results("confirmation", self._cells(names, advice.scenario), seeds)
         advice.values = found(self._judged(results), plan, advice.shown)
         advice.others_fresh = self._of_others(results)
-        advice.confirmed = rule.verdict(advice.values, advice.criteria, _judging(advice.yardsticks))
+        advice.confirmed = rule.verdict(advice.values, advice.criteria, judging(advice.yardsticks))
         advice.fresh = results
         runs = Runs.of(self._judged(results))
         of_flows = {name: {c.id: c.values(runs.cell(change=name)) for c in self.advising.flows} for name in names}
@@ -453,7 +473,7 @@ class _Run:
         """What the runs with another value of an assumption show."""
         advice = self.advice
         values = found(self._judged(results), judged_plan(doubt.scenario, advice.bss), advice.shown)
-        verdict = rule.verdict(values, advice.criteria, _judging(advice.yardsticks))
+        verdict = rule.verdict(values, advice.criteria, judging(advice.yardsticks))
         return Doubted(doubt, verdict, values=values, results=results)
 
     def _try(self, name: str, change: Change) -> None:
@@ -471,19 +491,5 @@ class _Run:
         values = found(results, scenario.plan(), wanted)
         there = tuple(each for each in wanted if np.isfinite(values[OWN][each.criterion.id]).any())
         criteria = [each.criterion for each in there]
-        verdict = rule.verdict(values, criteria, _judging(there)) if there else None
+        verdict = rule.verdict(values, criteria, judging(there)) if there else None
         self.advice.tried.append(Tried(name, verdict, "" if there else "no goal has a value there"))
-
-
-def _judging(among: Sequence[Yardstick]) -> Callable[[str, Values], Values]:
-    """The values by which each criterion decides."""
-    by_key = {each.criterion.id: each for each in among}
-    return lambda key, values: by_key[key].judged(values)
-
-
-def _total(plan: Mapping[str, Any], among: Sequence[Yardstick]) -> Yardstick | None:
-    """The goodput of all TCP flows; None if it is one of the goals, or if there are no such flows."""
-    [total] = yardsticks(plan, parsed("total"))
-    is_there = any(each.criterion.id in ("total", total.criterion.id) for each in among)
-    has_tcp = any(transport(flow["application"]["name"]) == "tcp" for flow in plan["flows"])
-    return total if has_tcp and not is_there else None

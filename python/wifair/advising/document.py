@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wifair.advising import wording
+from wifair.advising import measured, wording
 from wifair.advising.advice import NEAREST, OWN, Advice
 from wifair.advising.changes import Change
 from wifair.advising.predicted import predicted
@@ -23,6 +23,7 @@ def document(advice: Advice) -> dict[str, Any]:
         **({"bss": advice.bss} if advice.bss else {}),
         "best": advice.best.name if advice.best else None,
         "best_without_command": advice.best_beyond.name if advice.best_beyond else None,
+        "measured": measured.document(advice),
         "confirmed": [_confirmed(advice, change) for change in chosen] if advice.confirmed else [],
         "changes": [_searched(advice, change) for change in wording.ranking(advice)],
         "assumptions": _assumptions(advice),

@@ -349,16 +349,6 @@ def no_gain(advice: Advice) -> list[str]:
     return [f"With chance and all that is assumed together, there may be no gain: {'; '.join(told)}."]
 
 
-def not_compared(advice: Advice) -> list[str]:
-    """That an imported scenario was not compared with the measurement here, and what does that. A fitted one was compared."""
-    if not advice.marks or any(mark.origin == "fitted" for mark in advice.marks):
-        return []
-    return [
-        "Values of the scenario are marked as assumed or unknown, as `wifair import` does, and it was not compared with the measurement here: "
-        "`wifair explain SCENARIO --measured FILES` does that."
-    ]
-
-
 def doubted(advice: Advice) -> list[str]:
     """Whether the advice holds with other values of what is assumed."""
     change = advice.best or advice.best_beyond

@@ -5,7 +5,7 @@ A difference matters from the same size on as in `wifair compare --judge` (`wifa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,6 +25,7 @@ from wifair.everything.criteria import (
 )
 from wifair.papers.runs import CellRuns, Runs
 from wifair.results.quantiles import RESOLUTION
+from wifair.scenario.components import transport
 from wifair.stats import Values
 from wifair.tuning.goals import Goal, parsed
 from wifair.tuning.words import WORDS
@@ -70,6 +71,20 @@ def yardsticks(plan: Plan, goals: Sequence[Goal]) -> tuple[Yardstick, ...]:
     words = [word for word in ("pages", "files") if there & set(WORDS[word].needs)]
     of_scenario = [each for each in criteria(plan) if each.judged and not (words and each.kind == "completion")]
     return (*map(Yardstick, of_scenario), *(yardsticks(plan, parsed(words)) if words else ()))
+
+
+def total(plan: Plan, among: Sequence[Yardstick]) -> Yardstick | None:
+    """The goodput of all TCP flows; None if it is one of the goals, or if there are no such flows."""
+    [found] = yardsticks(plan, parsed("total"))
+    is_there = any(each.criterion.id in ("total", found.criterion.id) for each in among)
+    has_tcp = any(transport(flow["application"]["name"]) == "tcp" for flow in plan["flows"])
+    return found if has_tcp and not is_there else None
+
+
+def judging(among: Sequence[Yardstick]) -> Callable[[str, Values], Values]:
+    """The values by which each criterion decides."""
+    by_key = {each.criterion.id: each for each in among}
+    return lambda key, values: by_key[key].judged(values)
 
 
 def _criterion(goal: Goal) -> Criterion:

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wifair.cli.options import DEFAULT_STORE, Bss, Dask, Json, ScenarioFile, Set, StoreFolder, Threads, Verbose
+from wifair.cli.options import (
+    DEFAULT_STORE,
+    Bss,
+    Dask,
+    Json,
+    Measured,
+    ScenarioFile,
+    Set,
+    StoreFolder,
+    Threads,
+    Verbose,
+)
 
 if TYPE_CHECKING:
     from wifair.advising import Advice, Change
@@ -58,6 +69,7 @@ def advise(
     scenario: ScenarioFile,
     want: Wants = [],  # noqa: B006 -- typer copies the default
     has: Has = "any",
+    measured: Measured = [],  # noqa: B006
     population: WithPopulation = False,
     out: Out = None,
     store: StoreFolder = DEFAULT_STORE,
@@ -70,12 +82,14 @@ def advise(
 ) -> None:
     """Say what to change at the access point, what that is worth, and with which commands.
 
-    The best of many changes is measured again on fresh seeds, and what the scenario file marks as assumed or unknown is varied.
+    The best of many changes is measured again on fresh seeds, and what the scenario file marks as assumed or unknown is varied. With --measured it says whether
+    the scenario shows what was measured.
     """
     from wifair import gallery
     from wifair.advising import AdviceInterrupted, Advising
     from wifair.advising.document import document
     from wifair.cli.output import print_json, progress, say, say_of
+    from wifair.cli.printed_measured import measurement_of
     from wifair.cli.schemes_of_files import assignments
     from wifair.observed.origins import marks
     from wifair.population import Population
@@ -90,7 +104,8 @@ def advise(
     text = gallery.file_of(scenario).read_text(encoding="utf-8")
     assumptions = [mark for mark in marks(text) if mark.path not in given]
     others = Population().scenarios if population else None
-    advising = Advising(loaded, parsed(want, "--want") if want else (), has, assumptions, others, bss)
+    wanted = parsed(want, "--want") if want else ()
+    advising = Advising(loaded, wanted, has, assumptions, others, bss, measurement_of(loaded, measured))
     if out:
         check_name(out)
         writable_folder(out.parent)
@@ -98,7 +113,7 @@ def advise(
     try:
         advice = advising.run(threads, progress, folder, dask)
     except AdviceInterrupted as interruption:
-        if interruption.advice.search:
+        if interruption.advice.search or interruption.advice.as_it_is:
             if json:
                 print_json(document(interruption.advice))
             else:
@@ -146,10 +161,13 @@ def write(advice: Advice, title: str, command: list[str], out: Path) -> None:
 
 def print_advice(advice: Advice, title: str, verbose: bool) -> None:
     """Prints the advice, the commands, what loses, the ranking and the assumptions."""
-    from wifair.advising import OWN, wording
+    from wifair.advising import OWN, measured, wording
     from wifair.cli.output import print_lines, print_text
+    from wifair.cli.printed_measured import print_quantities
 
     print_text(f"{title}: {wording.headline(advice)}")
+    for told in measured.sentences(advice):
+        print_text(told, indent="  ", first="- ")
     for remark in (*advice.remarks, *wording.indexes(advice)):
         print_text(f"{remark}.", indent="  ", first="- ")
     print_lines([""])
@@ -157,30 +175,40 @@ def print_advice(advice: Advice, title: str, verbose: bool) -> None:
     for told in wording.bounds(advice, OWN) if advice.searched else []:
         print_text(told, indent="  ", first="- ")
     if best and advice.confirmed and wording.is_advised(advice):
-        for told in (*wording.bounds(advice, best.name), *wording.others_by_goal(advice, best)):
-            print_text(told, indent="  ", first="- ")
-        for told in (*wording.chosen(advice), *wording.no_gain(advice)):
-            print_text(told, indent="  ", first="- ")
-        _print_flows(advice, best, verbose)
-        for told in wording.of_others(advice, best):
-            print_text(told, indent="  ", first="- ")
-        if advice.bss:
-            print_text(f"{best.name}: {best.about}.", indent="  ", first="- ")
-        _print_commands(best)
+        _print_best(advice, best, verbose)
     if found := wording.beyond(advice):
         print_lines(["Better, but no command sets it:"])
         for told in found:
             print_text(told, indent="  ", first="- ")
         print_lines([""])
     _print_ranking(advice, verbose)
+    if advice.as_it_is and verbose:
+        print_quantities(advice.as_it_is, verbose)
     assumed = wording.doubted(advice)
     for told in assumed if verbose else assumed[:SHOWN]:
         print_text(told, indent="  ", first="- ")
     if len(assumed) > SHOWN and not verbose:
         print_text(f"{len(assumed) - SHOWN} more with --verbose", indent="  ", first="- ")
-    for told in (*wording.not_compared(advice), *wording.placed(advice)):
+    for told in (*measured.not_compared(advice), *wording.placed(advice)):
         print_text(told, indent="  ", first="- ")
     print_text(f"{advice.runs} replications. {wording.not_tried(advice)}")
+
+
+def _print_best(advice: Advice, best: Change, verbose: bool) -> None:
+    """Prints what the advised change does, and its commands."""
+    from wifair.advising import wording
+    from wifair.cli.output import print_text
+
+    for told in (*wording.bounds(advice, best.name), *wording.others_by_goal(advice, best)):
+        print_text(told, indent="  ", first="- ")
+    for told in (*wording.chosen(advice), *wording.no_gain(advice)):
+        print_text(told, indent="  ", first="- ")
+    _print_flows(advice, best, verbose)
+    for told in wording.of_others(advice, best):
+        print_text(told, indent="  ", first="- ")
+    if advice.bss:
+        print_text(f"{best.name}: {best.about}.", indent="  ", first="- ")
+    _print_commands(best)
 
 
 def _print_flows(advice: Advice, best: Change, verbose: bool) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wifair.cli.options import Bss, Formats, Json, ScenarioFile, Set, Store, Threads, Verbose, formats
+from wifair.cli.options import Bss, Formats, Json, Measured, ScenarioFile, Set, Store, Threads, Verbose, formats
 
 if TYPE_CHECKING:
     from wifair.analysis.explain import Sentence
@@ -18,8 +18,6 @@ EXAMPLE = "Example: wifair explain cafe --seeds 3 --figure why.png"
 
 # Replications by default, without a measurement and with one, whose comparison needs their variance.
 SEEDS, SEEDS_MEASURED = 3, 12
-# Stations next to a measurement without --verbose.
-SHOWN = 8
 
 Seeds = Annotated[
     int | None,
@@ -29,16 +27,6 @@ Seeds = Annotated[
         show_default=False,
     ),
 ]
-Measured = Annotated[
-    list[Path],
-    typer.Option(
-        "--measured",
-        metavar="MEASURED",
-        help="Show what was measured next to the runs: files that `wifair import` reads (repeat the option), a folder with such files, or a folder with such folders.",
-        show_default=False,
-    ),
-]
-
 Scheme = Annotated[
     str | None,
     typer.Option(
@@ -73,10 +61,9 @@ def explain(
     from wifair.analysis import explain as why
     from wifair.analysis import warmup
     from wifair.cli.output import print_json, progress, say, say_of
+    from wifair.cli.printed_measured import measurement_of
     from wifair.observed.origins import marks
-    from wifair.planned import refuse_several
     from wifair.prediction.as_it_is import as_it_is, read_flows
-    from wifair.prediction.measurement import together
     from wifair.results.results import writable_folder
     from wifair.scenario.overrides import parse_assignments
     from wifair.scenario.scenario import Scenario
@@ -89,9 +76,7 @@ def explain(
         loaded = loaded.override({loaded.scheme_key(bss): scheme})
     if figure:
         writable_folder(warmup.figure_paths(figure, endings)[0].parent)
-    if measured:
-        refuse_several(loaded.plan(), "--measured")
-    shown_by_ap = together(measured, progress) if measured else None
+    shown_by_ap = measurement_of(loaded, measured)
     folder, count = opened(store), seeds or (SEEDS_MEASURED if measured else SEEDS)
     with progress("simulating") as report:
         results = why.results_of(loaded, count, threads, report, folder)
@@ -139,6 +124,7 @@ def print_explanation(
     from wifair.cli.output import print_lines, print_table, print_text, say
     from wifair.cli.printed import print_run
     from wifair.cli.printed_bsss import of_shown, say_shown
+    from wifair.cli.printed_measured import print_measured
     from wifair.cli.tables import columns
 
     print_text(conclusion(judged).text)
@@ -159,27 +145,6 @@ def print_explanation(
         print_text("--verbose explains every flow.")
     for warning in judged.warnings():
         say(f"warning: {warning}")
-
-
-def print_measured(found: AsItIs, verbose: bool) -> None:
-    """Prints whether runs show what was measured, and both next to each other."""
-    from wifair.cli.output import print_lines, print_table, print_text
-    from wifair.cli.tables import columns
-    from wifair.prediction import as_it_is_wording as wording
-
-    print_text(f"{wording.headline(found).rstrip('.')}.")
-    for told in wording.remarks(found):
-        print_text(f"{told}.", indent="  ", first="- ")
-    print_lines([""])
-    if rows := wording.of_cell(found):
-        print_table("Measured, and in the runs", columns(wording.CELL_HEADINGS, rows, prose=(4,)))
-    stations = wording.of_stations(found)
-    shown = stations if verbose else stations[:SHOWN]
-    rest = f"; {len(stations) - len(shown)} more with --verbose" if len(stations) > len(shown) else ""
-    headings = wording.station_headings(found)
-    if shown:
-        about = "Stations, measured / in the runs, the most missed first; * differs by more than chance and by more than matters"
-        print_table(f"{about}{rest}", columns(headings, shown))
 
 
 def print_flows(sentences: list[Sentence]) -> None:

@@ -67,4 +67,4 @@ def import_(
     title = title or (out.stem if out else "")
     made = imported(files, title, Names(keep_addresses), dict(parse_assignments(set)), progress)
     measured = "".join(f" --measured {shlex.quote(str(path))}" for path in files)
-    report(made, out, json, "remarks", {"wifair explain": measured, "wifair advise": ""})
+    report(made, out, json, "remarks", {"wifair explain": measured, "wifair advise": measured})

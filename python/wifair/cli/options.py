@@ -49,6 +49,15 @@ Bss = Annotated[
         show_default=False,
     ),
 ]
+Measured = Annotated[
+    list[Path],
+    typer.Option(
+        "--measured",
+        metavar="MEASURED",
+        help="Compare runs with what was measured: files that `wifair import` reads (repeat the option), a folder with such files, or a folder with such folders.",
+        show_default=False,
+    ),
+]
 Wishes = Annotated[
     list[str],
     typer.Option(

@@ -9,6 +9,7 @@ from typing import Any
 from wifair.everything.criteria import number
 from wifair.fitting.estimates import Alike, Estimate
 from wifair.fitting.fitting import Fitted
+from wifair.prediction import as_it_is_wording
 from wifair.prediction.as_it_is import Judged
 from wifair.tuning.ranges import Choices
 
@@ -39,8 +40,7 @@ def missed(fitted: Fitted) -> str:
     """The held-out quantity that the runs miss most."""
     if not fitted.held:
         return "no run shows what was held out"
-    worst = fitted.held[0]
-    return f"{worst.quantity}: {number(worst.measured)} measured, {number(worst.simulated)} in the runs"
+    return as_it_is_wording.missed(fitted.held[0])
 
 
 def so_far(fitted: Fitted) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wifair.errors import InputError
 from wifair.observed.origins import Mark
 from wifair.observed.shown import Quantity, network, of_runs, with_cell
+from wifair.planned import refuse_several
 from wifair.prediction.comparison import SCALES
 from wifair.prediction.measurement import Measured, Measurement, named, short_runs, with_sums
 from wifair.stats import LEVEL, Interval, Values, prediction_half_width, t_interval
@@ -60,22 +61,26 @@ class AsItIs:
         return [each for each in self.judged if not each.is_within]
 
 
+def check(scenario: Scenario, measured: Measurement) -> None:
+    """Raises `InputError` for a scenario and a measurement that cannot be compared, as far as that is known without a run."""
+    plan = scenario.plan()
+    refuse_several(plan, "--measured")
+    _matched(plan, measured)
+
+
 def as_it_is(results: Results, measured: Measurement, loads: frozenset[tuple[str, str]] = frozenset()) -> AsItIs:
     """Compares a measurement with the runs of the only scenario of these results. `loads` are the flows of `read_flows`. Raises `InputError`."""
     [cell] = results.cells
     plan = cell.scenario.plan()
     duration_s: float = plan["run"]["duration_s"]
     stations, flows = network(plan)
-    names = named(stations, measured, "the scenario")
-    every = used(measured.quantities(names, flows), flows)
+    names, every = _matched(plan, measured)
     there = {flow for flow in flows if Quantity("goodput", *flow) in every}
     found, own = with_sums(every, there), of_runs(results, cell.name)
     runs = with_cell({what: values for what, values in own.items() if _is_of(what, flows)}, there)
     compared = judged(found, runs, duration_s, read_loads(found, loads))
     if not compared:
-        raise InputError(
-            f"{measured.name}: has no quantity in common with the runs; allowed here: counters over a time, of the network that the scenario is of."
-        )
+        raise _nothing(measured)
     signals = {
         names[key]: station.signal_dbm.value
         for time in measured.times
@@ -93,6 +98,22 @@ def as_it_is(results: Results, measured: Measurement, loads: frozenset[tuple[str
         tuple(what for what in runs if what not in both),
         short_runs(measured.name, found, duration_s),
         tuple(dict.fromkeys(remark for time in measured.times for remark in time.remarks)),
+    )
+
+
+def _matched(plan: Mapping[str, Any], measured: Measurement) -> tuple[dict[str, str], dict[Quantity, Measured]]:
+    """The names of a plan's stations by their keys in a measurement, and what was measured of these and of the cell. Raises `InputError`."""
+    stations, flows = network(plan)
+    names = named(stations, measured, "the scenario")
+    found = used(measured.quantities(names, flows), flows)
+    if not found:
+        raise _nothing(measured)
+    return names, found
+
+
+def _nothing(measured: Measurement) -> InputError:
+    return InputError(
+        f"{measured.name}: has no quantity in common with the runs; allowed here: counters over a time, of the network that the scenario is of."
     )
 
 

@@ -10,6 +10,10 @@ from wifair.observed.shown import TITLES, Kind, Quantity
 from wifair.prediction.as_it_is import AsItIs, Judged
 
 CELL_HEADINGS = ("of the cell", "measured", "in the runs", "95 % interval", "is")
+# What the table of stations has.
+STATIONS = (
+    "Stations, measured / in the runs, the most missed first; * differs by more than chance and by more than matters"
+)
 # The columns of stations: what is measured of a station, and a heading.
 COLUMNS: tuple[tuple[Kind, str, str], ...] = (
     ("goodput", "down", "down, Mbps"),
@@ -21,32 +25,42 @@ COLUMNS: tuple[tuple[Kind, str, str], ...] = (
 PERCENT = ("airtime", "retries")
 
 
-def headline(found: AsItIs) -> str:
-    """Whether runs show what was measured."""
+def headline(found: AsItIs, named: int = 1) -> str:
+    """Whether runs show what was measured, and so many of the quantities that they miss most."""
     count, out = len(found.judged), found.missed
     if not out:
         return (
             f"Runs show all {count} quantities that were measured ({found.name}), within what matters or within chance."
         )
-    worst = out[0]
+    more = f"; {len(out) - named} more" if 1 < named < len(out) else ""
     return (
         f"Runs differ from what was measured ({found.name}) in {len(out)} of {count} quantities by more than chance and by more than matters. Most of all "
-        f"{worst.quantity}: {number(worst.measured)} measured, {number(worst.simulated)} in the runs"
+        f"{'; '.join(map(missed, out[:named]))}{more}"
     )
 
 
+def missed(each: Judged) -> str:
+    """A quantity with both of its values."""
+    return f"{each.quantity}: {number(each.measured)} measured, {number(each.simulated)} in the runs"
+
+
 def remarks(found: AsItIs) -> Iterator[str]:
-    """What to do about a difference, and what only one of both has."""
+    """What to do about a difference, what only one of both has, and what there is to say of the files and of the runs."""
     if found.missed:
         yield "`wifair fit` searches values of what the scenario assumes with which runs show the measurement"
+    yield from gaps(found)
+    if found.short:
+        yield found.short
+    yield from found.read
+
+
+def gaps(found: AsItIs) -> Iterator[str]:
+    """What the files do not have."""
     if not any(what.kind == "ping" for what in (*(each.quantity for each in found.judged), *found.only_measured)):
         yield "No file has delays: a data file of flent has those of pings"
     kinds = dict.fromkeys(TITLES[what.kind] for what in found.only_simulated if what.kind != "ping")
     if kinds:
         yield f"Not measured, or not of every station: {'; '.join(kinds)}"
-    if found.short:
-        yield found.short
-    yield from found.read
 
 
 def of_cell(found: AsItIs) -> list[list[str]]:

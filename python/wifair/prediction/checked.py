@@ -18,7 +18,8 @@ from wifair.study.job import Bars, no_bars
 __all__ = ["Checked", "Verdict", "check", "measurement", "read"]
 
 
-# What a measurement shows of a goal, by its metric. Of all other metrics an access point's counters have nothing.
+# What a measurement shows of a goal, by its metric or, without a goal, by the criterion that decides
+# (`wifair.everything.criteria`). Of all others an access point's counters have nothing.
 SHOWN_BY: Mapping[str, tuple[Kind, ...]] = {
     "total_mbps": ("down", "up"),
     "down_mbps": ("down",),
@@ -27,6 +28,10 @@ SHOWN_BY: Mapping[str, tuple[Kind, ...]] = {
     "jain": ("fairness",),
     "jain_airtime": ("airtime fairness",),
     "ping_p50_ms": ("ping",),
+    "total": ("down", "up"),
+    "directions": ("down", "up"),
+    "flows": ("fairness",),
+    "airtime": ("airtime fairness",),
 }
 
 

@@ -5,6 +5,7 @@
     rendering.py                                    the templates of pages and notebook output
     charts.py                                       interactive panels
     measured.py                                     results as parts
+    as_it_is.py                                     a measurement next to runs
     on_paper.py, layout.py                          figures of results for a paper; how a grid becomes panels
     figures.py                                      a paper's figures as panels
     provenance.py                                   how to repeat the runs

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wifair.advising import rule, wording
+from wifair.advising import measured, rule, wording
 from wifair.advising.advice import OWN
 from wifair.everything.verdict import Standing
-from wifair.report import charts
+from wifair.report import as_it_is, charts
 from wifair.report.parts import Cell, Chart, Code, Details, Findings, Part, Report, Section, Table, Text
 from wifair.report.provenance import again, command, made_by
 from wifair.stats import Interval
@@ -45,6 +45,8 @@ def of_advice(advice: Advice, title: str, arguments: Sequence[str]) -> Report:
             sections.append(Section("Flow by flow", [_flows(advice, shown)]))
         if wording.doubted(advice):
             sections.append(Section("What is assumed", _assumed(advice, shown)))
+    if advice.as_it_is:
+        sections.append(Section("Next to what was measured", as_it_is.parts(advice.as_it_is)))
     if told := wording.placed(advice):
         sections.append(Section("Networks like this one", [Findings(told)]))
     sections.append(Section("All changes", _ranking(advice)))
@@ -58,7 +60,7 @@ def of_advice(advice: Advice, title: str, arguments: Sequence[str]) -> Report:
 
 
 def _short(advice: Advice) -> list[Part]:
-    told = [f"{remark}." for remark in (*advice.remarks, *wording.indexes(advice))]
+    told = [*measured.sentences(advice), *(f"{remark}." for remark in (*advice.remarks, *wording.indexes(advice)))]
     told += wording.bounds(advice, OWN) if advice.searched else []
     best = advice.best
     shown = best or advice.best_beyond
@@ -68,7 +70,7 @@ def _short(advice: Advice) -> list[Part]:
         lose = wording.losers(advice, best)
         told.append(f"Flows that lose: {'; '.join(lose) or 'none'}.")
         told += wording.of_others(advice, best)
-    told += (*wording.doubted(advice)[:1], *wording.no_gain(advice), *wording.not_compared(advice))
+    told += (*wording.doubted(advice)[:1], *wording.no_gain(advice), *measured.not_compared(advice))
     parts: list[Part] = [Findings(told)] if told else []
     if shown and advice.confirmed:
         parts.append(_figure(advice))
