@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from wifair.observed.bitrate import Bitrate
-from wifair.observed.network import Counters, Direction, Observed, Station, Traffic, Value, assumed, read
+from wifair.observed.network import Change, Counters, Direction, Observed, Station, Traffic, Value, assumed, read
+from wifair.observed.rates import Rates
 
 # Sequence numbers further ahead than the largest window are damage; more than this in one step was not captured.
 MOST_AHEAD, MOST_STEP = 2**30, 2**20
@@ -163,7 +164,7 @@ class Connection:
 class Radio:
     """A station on the air. Keys: whether up."""
 
-    rates: dict[bool, Counter[Bitrate]] = field(default_factory=lambda: {True: Counter(), False: Counter()})
+    rates: dict[bool, Rates] = field(default_factory=lambda: {True: Rates(), False: Rates()})
     frames: Counter[bool] = field(default_factory=Counter)
     retries: Counter[bool] = field(default_factory=Counter)
     # Frames with a received power: those of the radio that captures have none.
@@ -213,6 +214,13 @@ def conclude(observed: Observed, seen: Seen, file: str, elapsed: float) -> None:
         observed.remarks.append(
             f"{file}: {seen.damaged} records are cut off or damaged, {seen.left_out} beyond the largest numbers of connections and stations"
         )
+    often = sum(any(rates.change_often for rates in radio.rates.values()) for radio in radios.values())
+    if often:
+        observed.remarks.append(
+            f"{file}: the rate of {often} station{'s' if often > 1 else ''} changes often, so the most frequent one is taken for all of the time"
+        )
+    if observed.captured_s is None or elapsed > observed.captured_s.value:
+        observed.captured_s = read(elapsed, "the length of the capture", file)
     if seen.frequencies:
         observed.frequency_mhz = read(seen.frequencies.most_common(1)[0][0], "radiotap, channel", file)
     of_station: dict[str, list[Connection]] = {station: [] for station in radios}
@@ -254,14 +262,21 @@ def _station(
         for way, mbps in rates.items()
     }
     links: dict[bool, Value[Bitrate] | None] = {True: None, False: None}
-    for way, found in radio.rates.items() if radio else ():
-        if found:
-            links[way] = read(found.most_common(1)[0][0], "radiotap, the most frequent rate", file)
+    changes: list[Change] = []
+    for way, followed in radio.rates.items() if radio else ():
+        for number, (at_s, rate) in enumerate(turns := followed.turns()):
+            if number:
+                now = read(rate, "radiotap, the rate from then on", file)
+                changes.append(Change(at_s, "up" if way else "down", now))
+            else:
+                what = "the rate at first" if len(turns) > 1 else "the most frequent rate"
+                links[way] = read(rate, f"radiotap, {what}", file)
     return Station(
         key,
         file,
         down=links[False],
         up=links[True],
+        changes=tuple(sorted(changes, key=lambda each: each.at_s)),
         counters=_counters(radio, file, elapsed) if radio else Counters(),
         down_mbps=mean[False],
         up_mbps=mean[True],
