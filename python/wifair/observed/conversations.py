@@ -17,6 +17,8 @@ MOST_AHEAD, MOST_STEP = 2**30, 2**20
 LATEST = 1024
 # A connection with data in this share of the seconds is bulk; a slower one has no flow.
 BULK_SECONDS, LEAST_MBPS = 0.8, 0.01
+# What comes again after this time without new data has been lost, and its sender waited for its timer: Linux's shortest one (TCP_RTO_MIN).
+TIMER_S = 0.2
 TCP, UDP, ICMP = 6, 17, 1
 SYN, ACK, ECHO = 0x02, 0x10, 8
 # The first port that Linux chooses for a client (net.ipv4.ip_local_port_range).
@@ -44,6 +46,8 @@ class Way:
     last_second: int = -1
     first_at: float | None = None
     last_at: float = 0.0
+    # Whether the sender has sent older data again by its timer, since the last new data.
+    is_waiting: bool = False
     # Of the last packet with payload.
     dscp: int = 0
     # The size that most packets have, if most have one, and how many more these are than the others (Boyer and Moore's vote).
@@ -65,6 +69,7 @@ class Way:
             end = sequence + size & 0xFFFFFFFF
             ahead = (end - self.end) & 0xFFFFFFFF if self.end is not None else size
             if not 0 < ahead < MOST_AHEAD:  # a retransmission
+                self.is_waiting |= at - self.last_at >= TIMER_S
                 return
             self.payload_bytes += min(ahead, MOST_STEP)
             self.end = end
@@ -74,7 +79,10 @@ class Way:
         if int(at) != self.last_second:
             if self.seconds > 1:
                 self.emptiest = min(self.emptiest, self.in_second)
-            self.seconds, self.last_second, self.in_second = self.seconds + 1, int(at), 0
+            # Of a pause in which the sender waits for its timer, all seconds count: it has data.
+            self.seconds += int(at) - self.last_second if self.is_waiting else 1
+            self.last_second, self.in_second = int(at), 0
+        self.is_waiting = False
         self.in_second += 1
         self.fullest = max(self.fullest, self.in_second)
         if self.lead == 0:
@@ -315,7 +323,7 @@ def _traffic(
             )
         elif connection.protocol == TCP and mbps[way] >= LEAST_MBPS and _is_bulk(each, began + elapsed, elapsed):
             start_s = round((each.first_at or began) - began, 1)
-            what = f"data in at least {BULK_SECONDS * 100:.0f} % of the seconds since its start"
+            what = f"data, or waits to send it again, in at least {BULK_SECONDS * 100:.0f} % of the seconds since its start"
             remark = f"{mbps[way]:.3g} Mbps of payload; assumed: bulk, since it has {what}"
             keys: dict[str, Any] = {"start_s": start_s} if start_s >= 1 else {}
             if each.dscp:
