@@ -318,6 +318,26 @@ def test_payload_is_counted_once_whatever_is_sent_again() -> None:
     assert way.payload_bytes == 4000
 
 
+@pytest.mark.parametrize(
+    ("again_s", "seconds"),
+    [((), 2), ((0.51,), 2), ((0.8, 1.4, 2.6), 11), ((9.9,), 11)],
+    ids=["no data at all", "out of order on the air", "by the timer, again and again", "by the timer"],
+)
+def test_a_pause_in_which_lost_data_comes_again_is_none_of_the_application(
+    again_s: tuple[float, ...], seconds: int
+) -> None:
+    """New data until 0.5 s and from 10 s on: a starved sender waits for its timer in between, an application may have nothing to send."""
+    way = Way()
+    for number in range(50):
+        way.data(number / 100, number * 1000, 1000)
+    for at_s in again_s:
+        way.data(at_s, 40_000, 1000)
+    way.data(10.0, 50_000, 1000)
+    assert way.seconds == seconds
+    way.data(11.0, 51_000, 1000)
+    assert way.seconds == seconds + 1
+
+
 RADIOTAP = {
     "54 Mbps": ("00000a000400000000006c00", None),
     "HT MCS 12, short": (

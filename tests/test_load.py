@@ -104,8 +104,8 @@ def test_building_grows_with_the_plan_and_not_with_its_square(change: Callable[.
 def test_a_full_buffer_of_many_queues_costs_what_one_queue_costs() -> None:
     """Three thousand of 65,536 queues in use, an overflow at every other arrival: what is longest is not looked for among all.
 
-    The tables of so many queues leave the caches, which alone is two to three times the cost of one queue, by machine. A walk over
-    all of them in `buffer/longest.rs` in place of the tree makes it 34 times.
+    The tables of so many queues leave the caches, which alone is two to three times the cost of one queue, by machine, and next to other
+    work that wants the same caches up to seven times. A walk over all of them in `buffer/longest.rs` in place of the tree makes it 34 times.
     """
     flow = {"count": 3_000, "direction": "down", "station": "s", "start_spread_s": 1.0}
     flows = [{**flow, "application": {"name": "udp", "rate_mbps": 0.02}}]
@@ -114,7 +114,7 @@ def test_a_full_buffer_of_many_queues_costs_what_one_queue_costs() -> None:
         ap = {"scheme": scheme, "limit_packets": 2_000}
         tries = [found(20, flows=flows, ap=ap, stations=[{"name": "s"}], warmup_s=5) for _ in range(4)]
         cost[name] = min(one["run_s"] / one["run_exchanges"] for one in tries)
-    assert cost["fq-codel"] < 6 * cost["droptail"], cost
+    assert cost["fq-codel"] < 12 * cost["droptail"], cost
 
 
 def test_too_many_are_refused() -> None:

@@ -82,6 +82,13 @@ class Readings:
     documents: Mapping[str, float] = field(default_factory=dict)
     # Stations with the same link, whose shares are also compared together.
     alike: Sequence[Sequence[str]] = ()
+    # Runs are as long as this without a warm-up, since something changes in the time that was captured.
+    changing_s: float | None = None
+
+    @property
+    def run_s(self) -> tuple[float, float]:
+        """Warm-up and measurement of a run in seconds."""
+        return (WARMUP_S, DURATION_S) if self.changing_s is None else (0.0, self.changing_s)
 
 
 @dataclass(frozen=True)
@@ -160,7 +167,7 @@ def _wrong(readings: Readings, present: Mapping[str, Values]) -> list[Unit]:
             continue
         elapsed_s = min(readings.shares[name].elapsed_s for name in unit)
         typical = _typical(present) / math.sqrt(len(unit))
-        runs = elapsed_s / DURATION_S
+        runs = elapsed_s / readings.run_s[1]
         half = prediction_half_width(_mean(present, unit), runs, _level(readings, present), typical)
         if _gap(readings, present, unit) > max(half, LEAST_ERRORS):
             wrong.append(unit)
@@ -185,7 +192,7 @@ def _within(readings: Readings, present: Mapping[str, Values]) -> dict[str, floa
     typical, level = _typical(present), _level(readings, present)
     return {
         name: prediction_half_width(
-            values, readings.shares[name].elapsed_s / DURATION_S, level, 0.0 if name == NEIGHBOURS else typical
+            values, readings.shares[name].elapsed_s / readings.run_s[1], level, 0.0 if name == NEIGHBOURS else typical
         )
         for name, values in present.items()
     }
@@ -221,7 +228,8 @@ def _gap(readings: Readings, present: Mapping[str, Values], unit: Unit) -> float
 
 def shown(scenario: Scenario, readings: Readings, progress: Progress | None = None) -> Present:
     """What runs show, as the access point counts it; without shares that fewer than two seeds have."""
-    run = {"run.warmup_s": WARMUP_S, "run.duration_s": DURATION_S, "run.record_transfers": False}
+    warmup_s, duration_s = readings.run_s
+    run = {"run.warmup_s": warmup_s, "run.duration_s": duration_s, "run.record_transfers": False}
     results = Study([Cell("imported", scenario.override(run))], SEEDS).run(progress=progress)
     stations = results.stations.filter(pl.col("station") != NEIGHBOURS)
     share = RETRIES / (RETRIES + pl.col("frames_delivered"))

@@ -135,7 +135,7 @@ def _on_air(seen: Seen, at: float, found: Frame) -> None:
     radio.retries[found.is_up] += found.is_retry
     radio.received += found.has_signal
     if found.rate:
-        radio.rates[found.is_up][found.rate] += 1
+        radio.rates[found.is_up].add(at - (seen.began or 0.0), found.rate)
     if found.frequency_mhz:
         seen.frequencies[found.frequency_mhz] += 1
     is_new = radio.is_new(found.is_up, found.number, found.is_retry)

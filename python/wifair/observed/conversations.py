@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from wifair.observed.bitrate import Bitrate
-from wifair.observed.network import Counters, Direction, Observed, Station, Traffic, Value, assumed, read
+from wifair.observed.network import Change, Counters, Direction, Observed, Station, Traffic, Value, assumed, read
+from wifair.observed.rates import Rates
 
 # Sequence numbers further ahead than the largest window are damage; more than this in one step was not captured.
 MOST_AHEAD, MOST_STEP = 2**30, 2**20
@@ -16,6 +17,8 @@ MOST_AHEAD, MOST_STEP = 2**30, 2**20
 LATEST = 1024
 # A connection with data in this share of the seconds is bulk; a slower one has no flow.
 BULK_SECONDS, LEAST_MBPS = 0.8, 0.01
+# What comes again after this time without new data has been lost, and its sender waited for its timer: Linux's shortest one (TCP_RTO_MIN).
+TIMER_S = 0.2
 TCP, UDP, ICMP = 6, 17, 1
 SYN, ACK, ECHO = 0x02, 0x10, 8
 # The first port that Linux chooses for a client (net.ipv4.ip_local_port_range).
@@ -43,6 +46,8 @@ class Way:
     last_second: int = -1
     first_at: float | None = None
     last_at: float = 0.0
+    # Whether the sender has sent older data again by its timer, since the last new data.
+    is_waiting: bool = False
     # Of the last packet with payload.
     dscp: int = 0
     # The size that most packets have, if most have one, and how many more these are than the others (Boyer and Moore's vote).
@@ -64,6 +69,7 @@ class Way:
             end = sequence + size & 0xFFFFFFFF
             ahead = (end - self.end) & 0xFFFFFFFF if self.end is not None else size
             if not 0 < ahead < MOST_AHEAD:  # a retransmission
+                self.is_waiting |= at - self.last_at >= TIMER_S
                 return
             self.payload_bytes += min(ahead, MOST_STEP)
             self.end = end
@@ -73,7 +79,10 @@ class Way:
         if int(at) != self.last_second:
             if self.seconds > 1:
                 self.emptiest = min(self.emptiest, self.in_second)
-            self.seconds, self.last_second, self.in_second = self.seconds + 1, int(at), 0
+            # Of a pause in which the sender waits for its timer, all seconds count: it has data.
+            self.seconds += int(at) - self.last_second if self.is_waiting else 1
+            self.last_second, self.in_second = int(at), 0
+        self.is_waiting = False
         self.in_second += 1
         self.fullest = max(self.fullest, self.in_second)
         if self.lead == 0:
@@ -163,7 +172,7 @@ class Connection:
 class Radio:
     """A station on the air. Keys: whether up."""
 
-    rates: dict[bool, Counter[Bitrate]] = field(default_factory=lambda: {True: Counter(), False: Counter()})
+    rates: dict[bool, Rates] = field(default_factory=lambda: {True: Rates(), False: Rates()})
     frames: Counter[bool] = field(default_factory=Counter)
     retries: Counter[bool] = field(default_factory=Counter)
     # Frames with a received power: those of the radio that captures have none.
@@ -213,6 +222,13 @@ def conclude(observed: Observed, seen: Seen, file: str, elapsed: float) -> None:
         observed.remarks.append(
             f"{file}: {seen.damaged} records are cut off or damaged, {seen.left_out} beyond the largest numbers of connections and stations"
         )
+    often = sum(any(rates.change_often for rates in radio.rates.values()) for radio in radios.values())
+    if often:
+        observed.remarks.append(
+            f"{file}: the rate of {often} station{'s' if often > 1 else ''} changes often, so the most frequent one is taken for all of the time"
+        )
+    if observed.captured_s is None or elapsed > observed.captured_s.value:
+        observed.captured_s = read(elapsed, "the length of the capture", file)
     if seen.frequencies:
         observed.frequency_mhz = read(seen.frequencies.most_common(1)[0][0], "radiotap, channel", file)
     of_station: dict[str, list[Connection]] = {station: [] for station in radios}
@@ -254,14 +270,21 @@ def _station(
         for way, mbps in rates.items()
     }
     links: dict[bool, Value[Bitrate] | None] = {True: None, False: None}
-    for way, found in radio.rates.items() if radio else ():
-        if found:
-            links[way] = read(found.most_common(1)[0][0], "radiotap, the most frequent rate", file)
+    changes: list[Change] = []
+    for way, followed in radio.rates.items() if radio else ():
+        for number, (at_s, rate) in enumerate(turns := followed.turns()):
+            if number:
+                now = read(rate, "radiotap, the rate from then on", file)
+                changes.append(Change(at_s, "up" if way else "down", now))
+            else:
+                what = "the rate at first" if len(turns) > 1 else "the most frequent rate"
+                links[way] = read(rate, f"radiotap, {what}", file)
     return Station(
         key,
         file,
         down=links[False],
         up=links[True],
+        changes=tuple(sorted(changes, key=lambda each: each.at_s)),
         counters=_counters(radio, file, elapsed) if radio else Counters(),
         down_mbps=mean[False],
         up_mbps=mean[True],
@@ -300,7 +323,7 @@ def _traffic(
             )
         elif connection.protocol == TCP and mbps[way] >= LEAST_MBPS and _is_bulk(each, began + elapsed, elapsed):
             start_s = round((each.first_at or began) - began, 1)
-            what = f"data in at least {BULK_SECONDS * 100:.0f} % of the seconds since its start"
+            what = f"data, or waits to send it again, in at least {BULK_SECONDS * 100:.0f} % of the seconds since its start"
             remark = f"{mbps[way]:.3g} Mbps of payload; assumed: bulk, since it has {what}"
             keys: dict[str, Any] = {"start_s": start_s} if start_s >= 1 else {}
             if each.dscp:

@@ -25,6 +25,11 @@ INTERVAL_NS = 800
 # The widest channel of HT, which a VHT rate at 2.4 GHz becomes.
 HT_WIDTH_MHZ, HT_MCS = 40, 7
 
+# The keys of a station's rates.
+RATES = ("mcs", "mcs_down", "rate_mbps", "rate_down_mbps")
+# Both directions of a link change together if they do within this time.
+TOGETHER_S = 0.5
+
 Keys = dict[str, Value[Any]]
 
 
@@ -49,7 +54,8 @@ class Links:
         """The rates of each station, those that the band allows. Of a station with an MCS, rates before 802.11n are left out."""
         found = {}
         for key, station in self.observed.stations.items():
-            rates = [self._in_band(rate) for rate in (station.down, station.up) if rate]
+            every = (station.down, station.up, *(change.rate for change in station.changes))
+            rates = [self._in_band(rate) for rate in every if rate]
             modern = [rate for rate in rates if rate.value.has_mcs]
             nominal = [rate for rate in rates if rate.value.generation == ANY]
             found[key] = modern or nominal or rates
@@ -125,8 +131,10 @@ class Links:
         }
 
     def station(self, station: Station) -> Keys:
-        """The keys of a station's link."""
-        rates = self.rates[station.key]
+        """The keys of a station's link at first."""
+        now = [self._in_band(rate) for rate in (station.down, station.up) if rate]
+        rates = [rate for rate in now if rate in self.rates[station.key]]
+        rates += [rate for rate in self.rates[station.key] if rate not in rates]
         if rates and all(rate.value.has_mcs for rate in rates):
             return self._modern(station, rates)
         if rates and all(rate.value.generation == ANY for rate in rates) and self.is_modern:
@@ -134,6 +142,21 @@ class Links:
         if rates:
             return self._legacy(station, rates)
         return self._by_signal(station)
+
+    def changes(self, station: Station) -> list[tuple[Value[float], Keys]]:
+        """The times from which on the link has other rates, and the keys of these. A change of both directions is one."""
+        found: list[tuple[Value[float], Keys]] = []
+        now, keys = station, self.station(station)
+        for change in station.changes:
+            now = replace(now, down=change.rate) if change.direction == "down" else replace(now, up=change.rate)
+            before, keys = keys, {key: each for key, each in self.station(now).items() if key in RATES}
+            if all(key in before and before[key].value == each.value for key, each in keys.items()):
+                continue
+            at_s = change.rate.of(round(change.at_s, 2))
+            if found and change.at_s - found[-1][0].value < TOGETHER_S:
+                at_s, _ = found.pop()
+            found.append((at_s, keys))
+        return found
 
     def _modern(self, station: Station, rates: list[Value[Bitrate]]) -> Keys:
         main = max(rates, key=lambda rate: _order(rate.value))

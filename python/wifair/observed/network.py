@@ -117,6 +117,15 @@ class Traffic:
 
 
 @dataclass(frozen=True)
+class Change:
+    """A direction of a link has another rate from a time on, in seconds since the file that shows it began."""
+
+    at_s: float
+    direction: Direction
+    rate: Value[Bitrate]
+
+
+@dataclass(frozen=True)
 class Station:
     """One station. `key` identifies it among the files: its address, or its name."""
 
@@ -125,6 +134,8 @@ class Station:
     name: str = ""
     down: Value[Bitrate] | None = None
     up: Value[Bitrate] | None = None
+    # Changes of these rates, in the order of time.
+    changes: tuple[Change, ...] = ()
     signal_dbm: Value[float] | None = None
     counters: Counters = field(default_factory=Counters)
     # Mean rates of payload, where a file has them instead of counters.
@@ -134,11 +145,20 @@ class Station:
 
     def merged(self, later: Station) -> Station:
         """The station with what a later file has of it. If both have counters, what was counted between the two files."""
+        down, up = _more_exact(self.down, later.down), _more_exact(self.up, later.up)
+        chosen = {"down": down, "up": up}
+        changes = [
+            each
+            for file in (self, later)
+            for each in file.changes
+            if chosen[each.direction] is (file.down if each.direction == "down" else file.up)
+        ]
         return replace(
             self,
             name=later.name or self.name,
-            down=_more_exact(self.down, later.down),
-            up=_more_exact(self.up, later.up),
+            down=down,
+            up=up,
+            changes=tuple(changes),
             signal_dbm=later.signal_dbm or self.signal_dbm,
             counters=self.counters.then(later.counters),
             down_mbps=later.down_mbps or self.down_mbps,
@@ -182,6 +202,8 @@ class Observed:
     files: list[str] = field(default_factory=list)
     # Places of stations and surveys that count alone, since they do not continue those of an earlier file.
     alone: list[str] = field(default_factory=list)
+    # The length of a capture.
+    captured_s: Value[float] | None = None
     # What was read and has no place in a scenario.
     remarks: list[str] = field(default_factory=list)
 

@@ -136,12 +136,13 @@ def _document(observed: Observed, title: str, names: Names, bars: Bars) -> Docum
         )
     keys = {key: links.station(observed.stations[key]) for key in active}
     head = _head(observed, links, keys)
+    events = [event for key in active for event in _events(named[key], links.changes(observed.stations[key]))]
     flows = _flows(observed, title, head, {named[key]: each for key, each in keys.items()}, named, found)
 
     def tables(found: Calibrated) -> list[Table]:
         stations = [_station(observed.stations[key], named[key], keys[key], found, names) for key in active]
         made = [*head, *stations, *(_thinking(flow, found) for flow in flows)]
-        return [*made, *_neighbours(title, made, links, found.others)]
+        return [*made, *_neighbours(title, made, links, found.others), *events]
 
     def scenario(found: Calibrated) -> Scenario:
         return Scenario.from_settings(_settings(title, tables(found)))
@@ -166,6 +167,17 @@ def _station(station: Station, name: str, keys: Keys, found: Calibrated, names: 
     if name in found.within and not error:
         about += f", which collisions alone explain, give or take a share of {found.within[name]:.2g}"
     return Table("[[stations]]", own, about)
+
+
+def _events(name: str, changes: list[tuple[Value[float], Keys]]) -> list[Table]:
+    """The changes of a station's link while it was captured."""
+    return [
+        Table(
+            "[[events]]",
+            {"at_s": at_s, "station.name": _name(name), **{f"station.{key}": each for key, each in keys.items()}},
+        )
+        for at_s, keys in changes
+    ]
 
 
 def _of_documents(flow: Table) -> str:
@@ -205,7 +217,7 @@ def _readings(
         if name in shares:
             alike.setdefault(repr({each: found.value for each, found in links[key].items()}), []).append(name)
     together = [names for names in alike.values() if len(names) > 1]
-    return Readings(shares, not loads.counts_airtime(observed), documents, together)
+    return Readings(shares, not loads.counts_airtime(observed), documents, together, _changing_s(observed))
 
 
 def _flows(
@@ -265,7 +277,7 @@ def _head(observed: Observed, links: Links, stations: Mapping[str, Keys]) -> lis
     wire: Keys = {"rate_mbps": unknown(WIRE_MBPS, "the line of the access point")}
     wire["one_way_delay_ms"] = unknown(DELAY_MS, "half the round-trip time to servers")
     tables = [
-        Table("[run]", {"warmup_s": assumed(WARMUP_S, "a default"), "duration_s": assumed(DURATION_S, "a default")}),
+        Table("[run]", _run(observed)),
         Table("[phy]", links.phy()),
         Table("[ap]", ap),
         Table("[wire]", wire),
@@ -289,6 +301,24 @@ def _head(observed: Observed, links: Links, stations: Mapping[str, Keys]) -> lis
         else:
             tables.append(Table(f"[{section}]", {key: found}))
     return tables
+
+
+def _changing_s(observed: Observed) -> float | None:
+    """The length of the capture, if links change in it, or flows start after what is the warm-up otherwise."""
+    stations = observed.stations.values()
+    starts = [each.keys.value.get("start_s", 0) for station in stations for each in station.traffic]
+    if observed.captured_s and (any(each.changes for each in stations) or max(starts, default=0) > WARMUP_S):
+        return round(observed.captured_s.value, 2)
+    return None
+
+
+def _run(observed: Observed) -> Keys:
+    """The time of a run: that of the capture, from its beginning to its end, if something changes in it."""
+    changing_s = _changing_s(observed)
+    if changing_s is not None:
+        what = "the time of the capture, in which links change or flows start"
+        return {"warmup_s": assumed(0, what), "duration_s": assumed(changing_s, what)}
+    return {"warmup_s": assumed(WARMUP_S, "a default"), "duration_s": assumed(DURATION_S, "a default")}
 
 
 def _capacity(title: str, head: list[Table], stations: Mapping[str, Keys]) -> dict[tuple[str, str], float]:

@@ -11,6 +11,8 @@ from wifair.toml_text import value
 
 LEFT_OUT = ("BSS", "channel", "dBm", "why it is left out", "effect")
 HEADINGS = ("key", "origin", "values", "from")
+# Keys without a comment.
+NAMES = ("name", "station", "station.name")
 # The widest line whose comment follows the value.
 WIDTH = 100
 
@@ -66,7 +68,7 @@ def summary(document: Document) -> list[tuple[str, str, str, str]]:
     for table in document.tables:
         head = table.header.strip("[]")
         for key, each in table.keys.items():
-            if key not in ("name", "station"):
+            if key not in NAMES:
                 path, is_read = f"{head}.{key}", each.origin == "read"
                 found[path, each.origin, "" if is_read else _plain(each.what)] += 1
                 if is_read:
@@ -95,7 +97,7 @@ def _table(table: Table) -> str:
 
 def _key(key: str, found: Value[object]) -> list[str]:
     line = f"{key} = {value(found.value)}"
-    if key in ("name", "station"):
+    if key in NAMES:
         return [line]
     comment = f"# {_plain(found.comment())}"
     return [f"{line}  {comment}"] if len(line) + len(comment) <= WIDTH else [comment, line]
