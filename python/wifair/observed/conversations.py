@@ -17,7 +17,7 @@ MOST_AHEAD, MOST_STEP = 2**30, 2**20
 LATEST = 1024
 # A connection with data in this share of the seconds is bulk; a slower one has no flow.
 BULK_SECONDS, LEAST_MBPS = 0.8, 0.01
-# What comes again after this time without new data has been lost, and its sender waited for its timer: Linux's shortest one (TCP_RTO_MIN).
+# What comes again after this time without new data was lost, and its sender waited for its timer: TCP_RTO_MIN of Linux.
 TIMER_S = 0.2
 TCP, UDP, ICMP = 6, 17, 1
 SYN, ACK, ECHO = 0x02, 0x10, 8
