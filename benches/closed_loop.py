@@ -4,7 +4,8 @@
 
 1. The network runs, and its access point shows it three times (`run --as-ap`, 60 s each).
 2. `import` makes a scenario of the first time. `fit` searches what it assumes, with two of the times, and the third decides; without a fit the scenario stays as
-   it was imported. `--as-imported` leaves this step out, and writes a table apart.
+   it was imported. `--as-imported` leaves this step out, and writes a table apart, with the number of quantities in which `advise --measured` says that runs of the
+   scenario differ from the first time.
 3. `advise` says what to change in that scenario, and what that is worth.
 4. The change is made in the network itself, which runs with 24 seeds before and after it.
 
@@ -27,7 +28,7 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,7 @@ SHOWN = range(5001, 5004)
 TRUTH = range(6001, 6025)
 RUNS = 120
 CAPTURE = "ap-air.pcapng"
+FIRST = f"seed-{SHOWN[0]}"
 # So many networks shall have a predicted gain.
 ENOUGH = 10
 # Drawn networks: their seed, how many of each kind may be needed, and their goals in turn.
@@ -133,7 +135,7 @@ def observed(network: Network, folder: Path, store: Store, threads: int | None) 
     """Writes what the access point shows into `folder`; the scenario file that `import` makes of the first time."""
     scenario = network.scenario()
     write(Study([Cell("network", scenario)], SHOWN).run(threads, store=store), folder)
-    first = folder / f"seed-{SHOWN[0]}"
+    first = folder / FIRST
     files = [first / name for name in (STATION, SURVEY, INFO)]
     if network.captured:
         with tempfile.TemporaryDirectory() as captures:
@@ -164,52 +166,71 @@ def agree(predicted: Interval, true: Interval) -> bool:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A row of the table. `holds` and `by_chance` are None without a prediction, `is_left` without the advice to change nothing."""
+    """A row of the table. `holds` and `by_chance` are None without a prediction, `is_left` without the advice to change nothing, `differs` without a comparison."""
 
     row: tuple[str, ...]
     holds: bool | None = None
     by_chance: bool | None = None
     is_left: bool | None = None
     is_fit: bool = False
+    # Whether runs of the scenario differ from what was measured.
+    differs: bool | None = None
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the gain is not within the predicted interval, or the network was wrongly left."""
+        return self.holds is False or self.is_left is False
 
 
 def outcome(network: Network, given: argparse.Namespace, store: Store) -> Outcome:
     """Closes the loop for a network."""
     with tempfile.TemporaryDirectory() as folder:
-        content, how = observed(network, Path(folder), store, given.threads), "as imported"
-        if not given.as_imported:
+        content, how, measured = observed(network, Path(folder), store, given.threads), "", None
+        if given.as_imported:
+            measured = measurement(Path(folder) / FIRST)
+        else:
             content, how = fitted(content, Path(folder), store, given.threads)
-    goals, head = parsed([network.want]), (f"{network.about}, `{network.want}`", how)
-    is_fit = how.startswith("fitted")
+    about, differs = f"{network.about}, `{network.want}`", None
     try:
-        advising = Advising(Scenario.from_settings(tomllib.loads(content)), goals, "linux", marks(content))
+        scenario = Scenario.from_settings(tomllib.loads(content))
+        advising = Advising(scenario, parsed([network.want]), "linux", marks(content), measured=measured)
         advice = advising.run(given.threads, store=store)
     except InputError as error:
-        return Outcome((*head, f"none: {str(error).partition(';')[0]}", "", "", "", ""), is_fit=is_fit)
+        made = Outcome((f"none: {str(error).partition(';')[0]}", "", "", "", ""))
+    else:
+        made = judged(network, advising, advice, given.threads, store)
+        if found := advice.as_it_is:
+            differs = bool(found.missed)
+            how = f"{len(found.missed) or 'none'} of {len(found.judged)}"
+    return replace(made, row=(about, how, *made.row), is_fit=how.startswith("fitted"), differs=differs)
+
+
+def judged(network: Network, advising: Advising, advice: Advice, threads: int | None, store: Store) -> Outcome:
+    """What the advised change does in the network; of the row, the change and what follows."""
     [criterion] = advice.criteria
     change = advice.best or nearest(advice, advising.settable, criterion)
     scenario = network.scenario()
     try:
         cells = [Cell(OWN, scenario), Cell(change.name, change.applied(scenario))]
     except InputError as error:
-        return Outcome((*head, change.name, "", "", f"refused: {error}", ""), is_fit=is_fit)
-    results = Study(cells, TRUTH).run(given.threads, store=store)
-    truth = results.with_metrics(*(goal.own for goal in goals if goal.own))
-    without, with_it = (truth.values(cell.name, goals[0].metric).to_numpy() for cell in cells)
+        return Outcome((change.name, "", "", f"refused: {error}", ""))
+    results = Study(cells, TRUTH).run(threads, store=store)
+    truth = results.with_metrics(*(goal.own for goal in advising.goals if goal.own))
+    without, with_it = (truth.values(cell.name, advising.goals[0].metric).to_numpy() for cell in cells)
     true = criterion.effect(with_it, without)
     title = change.name if advice.best else f"leave it; nearest: {change.name}"
     if not true.n:
-        return Outcome((*head, title, "", "", "no value of this goal", ""), is_fit=is_fit)
+        return Outcome((title, "", "", "no value of this goal", ""))
     if advice.best is None:
         is_right = standing(criterion, with_it, without) is not Standing.BETTER
         words = "rightly left" if is_right else "**wrongly left**"
-        row = (*head, title, "", "", criterion.effect_text(true), words)
-        return Outcome(row, is_left=is_right, is_fit=is_fit)
+        row = (title, "", "", criterion.effect_text(true), words)
+        return Outcome(row, is_left=is_right)
     predicted, assumed = advice.effect(change, criterion), advice.predicted(change, criterion)
     by_chance, holds = agree(predicted, true), agree(assumed, true)
     verdict = "chance alone" if by_chance else "with what is assumed" if holds else "**no**"
     effects = tuple(map(criterion.effect_text, (predicted, assumed, true)))
-    return Outcome((*head, title, *effects, verdict), holds, by_chance, is_fit=is_fit)
+    return Outcome((title, *effects, verdict), holds, by_chance)
 
 
 def standing(criterion: Criterion, with_it: Values, without: Values) -> Standing:
@@ -281,6 +302,13 @@ def summary(found: Sequence[Outcome]) -> str:
     if left:
         right = sum(bool(each.is_left) for each in left)
         text += f" In {right} of the {len(left)} networks that are left as they are, the nearest change gains no more than what matters."
+    compared = [each for each in (*predicted, *left) if each.differs is not None]
+    if compared:
+        wrong, rest = ([each for each in compared if each.is_wrong is is_wrong] for is_wrong in (True, False))
+        text += (
+            f" `advise --measured` says of {sum(bool(each.differs) for each in wrong)} of the {len(wrong)} where the prediction or the advice is wrong that runs differ from what "
+            f"was measured, and of {sum(bool(each.differs) for each in rest)} of the {len(rest)} others."
+        )
     return text
 
 
@@ -298,7 +326,7 @@ def main() -> None:
     found = list(rows(given))
     heads = (
         "network, goal",
-        "scenario",
+        "quantities that differ" if given.as_imported else "scenario",
         "change",
         "predicted, by chance",
         "with what is assumed",

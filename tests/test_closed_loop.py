@@ -45,6 +45,20 @@ def test_networks_are_run_in_order_until_enough_have_a_gain(tmp_path: Path, monk
     assert asked[last:] == [4]
     assert summary(found).startswith(f"Of {ENOUGH} predicted gains, {ENOUGH} hold")
     assert "In 4 of the 5 networks that are left as they are" in summary(found)
+    assert "--measured" not in summary(found)
+
+
+def test_wrong_advice_is_set_against_what_differs_from_the_measurement() -> None:
+    kinds = [
+        (Outcome((), holds=True, differs=False), 3),
+        (Outcome((), holds=True, differs=True), 1),
+        (Outcome((), holds=False, differs=True), 2),
+        (Outcome((), is_left=False, differs=False), 1),
+        (Outcome((), differs=True), 5),  # neither a prediction nor the advice to change nothing
+    ]
+    told = summary([each for each, count in kinds for _ in range(count)])
+    assert "of 2 of the 3 where the prediction or the advice is wrong" in told
+    assert told.endswith("and of 1 of the 4 others.")
 
 
 def test_drawn_networks_are_the_same_in_every_run() -> None:

@@ -12,6 +12,7 @@ from test_import_capture import brief_runs
 from wifair import Scenario, Traces
 from wifair.observed import document, observe
 from wifair.observed.bitrate import Bitrate
+from wifair.observed.conversations import Radio, Seen, conclude
 from wifair.observed.links import TOGETHER_S
 from wifair.observed.network import Change, Observed, Station, Traffic, read
 from wifair.observed.rates import BIN_S, LEAST_FRAMES, LEAST_S, MOST_CHANGES, Rates
@@ -95,6 +96,21 @@ def test_rates_that_change_often_are_no_list_of_changes(rates: list[Bitrate]) ->
     frames(followed, at_s, 1.5, [rates[0]], 200)
     assert followed.change_often
     assert followed.turns() == [(0.0, rates[0])]
+
+
+def test_if_one_direction_is_adapted_the_other_has_its_most_frequent_rate_too() -> None:
+    seen, radio = Seen(began=0.0, ended=60.0), Radio()
+    seen.radios["ap", "a"] = radio
+    at_s = 0.0
+    for number in range(2 * MOST_CHANGES):
+        at_s = frames(radio.rates[True], at_s, 1.5, [MODES[number % 4]], 200)
+    at_s = frames(radio.rates[False], 0.0, 20.0, [MODES[7]], 400)
+    frames(radio.rates[False], at_s, 40.0, [MODES[6]], 800)
+    shown = Observed()
+    conclude(shown, seen, "air.pcap", 60.0)
+    assert shown.stations["a"].changes == ()
+    assert shown.stations["a"].down == read(MODES[6], "radiotap, the most frequent rate", "air.pcap")
+    assert any("the rate of 1 station changes often" in remark for remark in shown.remarks)
 
 
 def observed(*stations: Station) -> Observed:

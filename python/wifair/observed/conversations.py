@@ -17,7 +17,7 @@ MOST_AHEAD, MOST_STEP = 2**30, 2**20
 LATEST = 1024
 # A connection with data in this share of the seconds is bulk; a slower one has no flow.
 BULK_SECONDS, LEAST_MBPS = 0.8, 0.01
-# What comes again after this time without new data has been lost, and its sender waited for its timer: Linux's shortest one (TCP_RTO_MIN).
+# What comes again after this time without new data was lost, and its sender waited for its timer: TCP_RTO_MIN of Linux.
 TIMER_S = 0.2
 TCP, UDP, ICMP = 6, 17, 1
 SYN, ACK, ECHO = 0x02, 0x10, 8
@@ -182,6 +182,11 @@ class Radio:
     # The latest frames by TID and sequence number.
     latest: dict[tuple[bool, tuple[int, int]], None] = field(default_factory=dict)
 
+    @property
+    def is_adapted(self) -> bool:
+        """Whether a direction is under rate adaptation."""
+        return any(each.change_often for each in self.rates.values())
+
     def is_new(self, is_up: bool, number: tuple[int, int], is_retry: bool) -> bool:
         """Whether a frame was not captured before; a retry may be the first one that the access point received."""
         key = is_up, number
@@ -222,7 +227,7 @@ def conclude(observed: Observed, seen: Seen, file: str, elapsed: float) -> None:
         observed.remarks.append(
             f"{file}: {seen.damaged} records are cut off or damaged, {seen.left_out} beyond the largest numbers of connections and stations"
         )
-    often = sum(any(rates.change_often for rates in radio.rates.values()) for radio in radios.values())
+    often = sum(radio.is_adapted for radio in radios.values())
     if often:
         observed.remarks.append(
             f"{file}: the rate of {often} station{'s' if often > 1 else ''} changes often, so the most frequent one is taken for all of the time"
@@ -272,7 +277,8 @@ def _station(
     links: dict[bool, Value[Bitrate] | None] = {True: None, False: None}
     changes: list[Change] = []
     for way, followed in radio.rates.items() if radio else ():
-        for number, (at_s, rate) in enumerate(turns := followed.turns()):
+        turns = followed.alone() if radio and radio.is_adapted else followed.turns()
+        for number, (at_s, rate) in enumerate(turns):
             if number:
                 now = read(rate, "radiotap, the rate from then on", file)
                 changes.append(Change(at_s, "up" if way else "down", now))

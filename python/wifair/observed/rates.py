@@ -53,7 +53,12 @@ class Rates:
         self._close(self._began_s + BIN_S)
         if not self.counted:
             return []
-        return [Since(0.0, self._turns[0].rate), *self._turns[1:]] if self._is_steady else [self._most_frequent]
+        return [Since(0.0, self._turns[0].rate), *self._turns[1:]] if self._is_steady else self.alone()
+
+    def alone(self) -> list[Since]:
+        """The most frequent rate, for all of the time; empty without a frame."""
+        self._close(self._began_s + BIN_S)
+        return [Since(0.0, rate) for rate, _ in self.counted.most_common(1)]
 
     @property
     def change_often(self) -> bool:
@@ -64,10 +69,6 @@ class Rates:
     @property
     def _is_steady(self) -> bool:
         return 1 < len(self._turns) <= MOST_CHANGES + 1 and self._held >= LEAST_SHARE * self.counted.total()
-
-    @property
-    def _most_frequent(self) -> Since:
-        return Since(0.0, self.counted.most_common(1)[0][0])
 
     def _close(self, at_s: float) -> None:
         """Ends the present bin."""

@@ -242,7 +242,7 @@ def _connect(address: str, processes: int) -> tuple[Any, Any]:
         # The configuration is for workers that replace one that died.
         with safe_path(), dask.config.set({f"distributed.nanny.pre-spawn-environ.{SAFE_PATH}": "1"}):
             resource_tracker.ensure_running()
-            # Without an address the scheduler's HTTP server listens on port 8787 of every interface, and warns if another cluster does.
+            # Without an address the scheduler's HTTP server takes port 8787 of every interface, and warns if it is taken.
             cluster = distributed.LocalCluster(  # type: ignore[no-untyped-call]
                 n_workers=max(processes, 1), threads_per_worker=1, processes=True, dashboard_address="localhost:0"
             )
