@@ -81,7 +81,7 @@ def test_the_scenario_as_it_is_is_compared_with_what_was_measured(tmp_path: Path
     assert rest[-1] == "No file shows these goals, so the comparison says nothing of them: calls."
     if is_far:
         assert answer.startswith("Runs differ from what was measured (")
-        assert "Most of all phone up: goodput, Mbps: " in answer
+        assert "than matters: goodput of all " in answer
         assert rest[0].startswith(
             "Advice that rests on these is doubtful. The values of uploads and of fair shares are among them. `wifair explain"
         )
@@ -194,8 +194,9 @@ def test_the_advice_names_what_differs_and_what_to_do(capsys: pytest.CaptureFixt
     )
     explain = "`wifair explain SCENARIO --measured FILES` lists all quantities"
     said = (
-        "Runs differ from what was measured (ap) in 4 of 10 quantities by more than chance and by more than matters. Most of all phone up: goodput, Mbps: "
-        "2 measured, 1 in the runs; goodput of all uploads, Mbps: 2 measured, 1 in the runs; busy share of the time: 2 measured, 1 in the runs; 1 more."
+        "Runs differ from what was measured (ap) in 4 of 10 quantities by more than chance and by more than matters: "
+        "goodput of all uploads, Mbps: 2 measured, 1 in the runs; busy share of the time: 2 measured, 1 in the runs; "
+        "time of others and collisions, share: 2 measured, 1 in the runs; 1 more."
     )
     concerned = "Advice that rests on these is doubtful. They include 1 of flows or stations of fair shares, 2 of those of total. "
     assert [*measured.sentences(told)] == [said, f"{concerned}{explain}."]

@@ -15,7 +15,7 @@ from wifair.observed.bitrate import Bitrate
 from wifair.observed.conversations import Radio, Seen, conclude
 from wifair.observed.links import TOGETHER_S
 from wifair.observed.network import Change, Observed, Station, Traffic, read
-from wifair.observed.rates import BIN_S, LEAST_FRAMES, LEAST_S, MOST_CHANGES, Rates
+from wifair.observed.rates import BIN_S, LEAST_FRAMES, LEAST_S, MOST_CHANGES, MOST_PARTS, Rates
 
 MODES = [Bitrate(6.5 * (mcs + 1), "802.11n", mcs) for mcs in range(8)]
 CHANGE_S, LENGTH_S = 1.3, 3.0
@@ -88,7 +88,7 @@ def test_a_rate_that_is_tried_is_no_change() -> None:
     assert not followed.change_often
 
 
-@pytest.mark.parametrize("rates", [[*MODES[3:5]] * MOST_CHANGES, [*MODES[2:6]] * 2 * MOST_CHANGES])
+@pytest.mark.parametrize("rates", [[*MODES[4:6]] * MOST_CHANGES, [*MODES[4:8]] * 2 * MOST_CHANGES])
 def test_rates_that_change_often_are_no_list_of_changes(rates: list[Bitrate]) -> None:
     followed, at_s = Rates(), 0.0
     for rate in rates:
@@ -98,12 +98,37 @@ def test_rates_that_change_often_are_no_list_of_changes(rates: list[Bitrate]) ->
     assert followed.turns() == [(0.0, rates[0])]
 
 
+def test_of_a_link_under_rate_adaptation_that_becomes_slow_the_parts_of_the_time_count() -> None:
+    """For 40 s three of four frames are at one of two fast modes, for 40 s at one of two slow ones, and again: as with someone who walks away and back."""
+    followed, at_s = Rates(), 0.0
+    for mode in (6, 1, 6):
+        for number in range(40):
+            at_s = frames(followed, at_s, 1.0, [MODES[mode + number % 2]] * 3 + [MODES[mode]], 100)
+    assert followed.change_often
+    found = followed.turns()
+    assert [rate for _, rate in found] == [MODES[6], MODES[1], MODES[6]]
+    assert [at_s for at_s, _ in found] == [0.0, pytest.approx(40, abs=8), pytest.approx(80, abs=8)]
+
+
+@given(st.lists(st.tuples(st.floats(0.0, 30.0), st.sampled_from(MODES)), min_size=1, max_size=80), st.integers(1, 100))
+def test_parts_of_the_time_are_few_however_long_it_is(steps: list[tuple[float, Bitrate]], count: int) -> None:
+    """Every frame counts in one of them, and their rates are among those of the frames."""
+    followed, at_s = Rates(), 0.0
+    for pause_s, rate in steps:
+        at_s = frames(followed, at_s + pause_s, 1.0, [rate], count)
+    found = followed.adapted()
+    assert 1 <= len(found) <= MOST_PARTS
+    assert {rate for _, rate in found} <= {rate for _, rate in steps}
+    assert [at for at, _ in found] == sorted(at for at, _ in found)
+    assert followed.counted.total() == count * len(steps)
+
+
 def test_if_one_direction_is_adapted_the_other_has_its_most_frequent_rate_too() -> None:
     seen, radio = Seen(began=0.0, ended=60.0), Radio()
     seen.radios["ap", "a"] = radio
     at_s = 0.0
     for number in range(2 * MOST_CHANGES):
-        at_s = frames(radio.rates[True], at_s, 1.5, [MODES[number % 4]], 200)
+        at_s = frames(radio.rates[True], at_s, 1.5, [MODES[number % 2 + 5]], 200)
     at_s = frames(radio.rates[False], 0.0, 20.0, [MODES[7]], 400)
     frames(radio.rates[False], at_s, 40.0, [MODES[6]], 800)
     shown = Observed()

@@ -15,7 +15,7 @@ from wifair.prediction.as_it_is import AsItIs, Judged
 from wifair.prediction.checked import SHOWN_BY
 from wifair.tuning.probes import PROBE
 
-# Quantities that are named as the most missed.
+# Quantities that are named of those that differ.
 NAMED = 3
 
 
@@ -88,7 +88,7 @@ def sentences(advice: Advice) -> Iterator[str]:
     found = advice.as_it_is
     if found is None:
         return
-    yield f"{as_it_is_wording.headline(found, NAMED).rstrip('.')}."
+    yield as_it_is_wording.listed(found, NAMED)
     if found.missed:
         yield f"Advice that rests on these is doubtful. {''.join(_touched(advice))}{_next(advice)}"
         yield from [f"{found.short}."] if found.short else []

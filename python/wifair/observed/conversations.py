@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from wifair.observed.bitrate import Bitrate
 from wifair.observed.network import Change, Counters, Direction, Observed, Station, Traffic, Value, assumed, read
-from wifair.observed.rates import Rates
+from wifair.observed.rates import MUCH, Rates
 
 # Sequence numbers further ahead than the largest window are damage; more than this in one step was not captured.
 MOST_AHEAD, MOST_STEP = 2**30, 2**20
@@ -230,7 +230,8 @@ def conclude(observed: Observed, seen: Seen, file: str, elapsed: float) -> None:
     often = sum(radio.is_adapted for radio in radios.values())
     if often:
         observed.remarks.append(
-            f"{file}: the rate of {often} station{'s' if often > 1 else ''} changes often, so the most frequent one is taken for all of the time"
+            f"{file}: the rate of {often} station{'s' if often > 1 else ''} changes often: taken is the most frequent one, of each part of the time "
+            f"if one of these is {MUCH:g} times another one"
         )
     if observed.captured_s is None or elapsed > observed.captured_s.value:
         observed.captured_s = read(elapsed, "the length of the capture", file)
@@ -277,7 +278,7 @@ def _station(
     links: dict[bool, Value[Bitrate] | None] = {True: None, False: None}
     changes: list[Change] = []
     for way, followed in radio.rates.items() if radio else ():
-        turns = followed.alone() if radio and radio.is_adapted else followed.turns()
+        turns = followed.adapted() if radio and radio.is_adapted else followed.turns()
         for number, (at_s, rate) in enumerate(turns):
             if number:
                 now = read(rate, "radiotap, the rate from then on", file)

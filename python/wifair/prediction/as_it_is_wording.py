@@ -25,17 +25,28 @@ COLUMNS: tuple[tuple[Kind, str, str], ...] = (
 PERCENT = ("airtime", "retries")
 
 
-def headline(found: AsItIs, named: int = 1) -> str:
-    """Whether runs show what was measured, and so many of the quantities that they miss most."""
-    count, out = len(found.judged), found.missed
+def headline(found: AsItIs) -> str:
+    """Whether runs show what was measured, and the quantity that they miss most."""
+    return f"{_differ(found)}. Most of all {missed(found.missed[0])}" if found.missed else _alike(found)
+
+
+def listed(found: AsItIs, named: int) -> str:
+    """Whether runs show what was measured, and so many of the quantities that differ, those of the whole cell first."""
+    out = sorted(found.missed, key=lambda each: bool(each.quantity.station))
     if not out:
-        return (
-            f"Runs show all {count} quantities that were measured ({found.name}), within what matters or within chance."
-        )
-    more = f"; {len(out) - named} more" if 1 < named < len(out) else ""
+        return _alike(found)
+    more = f"; {len(out) - named} more" if named < len(out) else ""
+    return f"{_differ(found)}: {'; '.join(map(missed, out[:named]))}{more}."
+
+
+def _alike(found: AsItIs) -> str:
+    return f"Runs show all {len(found.judged)} quantities that were measured ({found.name}), within what matters or within chance."
+
+
+def _differ(found: AsItIs) -> str:
     return (
-        f"Runs differ from what was measured ({found.name}) in {len(out)} of {count} quantities by more than chance and by more than matters. Most of all "
-        f"{'; '.join(map(missed, out[:named]))}{more}"
+        f"Runs differ from what was measured ({found.name}) in {len(found.missed)} of {len(found.judged)} quantities by more than chance and by more than "
+        "matters"
     )
 
 
