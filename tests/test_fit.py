@@ -180,6 +180,14 @@ def test_an_end_of_the_range_is_not_reported_as_a_result() -> None:
     assert Estimate(rates, 0.5, (0.0, 1.0, 2.0), ()).open_range == ()
 
 
+@pytest.mark.parametrize("end", [0.0, 2.0])
+def test_a_value_at_an_end_of_its_range_may_be_the_only_one_that_fits(end: float) -> None:
+    rates = Parameter("rate", Numbers(0.0, 2.0), 1.0)
+    found = Estimate(rates, end, (), (1.0, 2.0 - end))
+    assert found.between == (min(end, 1.0), max(end, 1.0))
+    assert found.open_ends == [abs(end - 0.5)]
+
+
 def test_no_fit_says_on_what_its_values_rest_and_what_is_next() -> None:
     planted = {"line": 0.6, "delay": 1.0, "hosts": "linux", "useless": 1.0}
     assert not any("Next" in told or "rest of the model" in told for told in wording.remarks(worded(planted)))

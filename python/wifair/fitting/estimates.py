@@ -77,7 +77,7 @@ class Estimate:
         if self.between is None or not self.excluded:
             return []
         low, high = self.between
-        fits = [each for each in (*self.possible, self.value) if low < each < high]
+        fits = [each for each in (*self.possible, self.value) if low <= each <= high]
         pairs = [(end, near) for end, near in ((low, min(fits)), (high, max(fits))) if end in self.excluded]
         shares = [[self.parameter.share(each) for each in pair] for pair in pairs]
         return [self.parameter.at((end + near) / 2) for end, near in shares if abs(end - near) > NEAR / 2]
