@@ -23,7 +23,7 @@ BADGES = {Standing.BETTER: "reproduced", Standing.TRADE: "calibrated", Standing.
 
 def of_advice(advice: Advice, title: str, arguments: Sequence[str]) -> Report:
     """The whole page."""
-    lead = f"{wording.headline(advice)} {advice.runs} replications."
+    lead = f"{measured.headline(advice)} {advice.runs} replications."
     sections = [Section("In short", _short(advice))]
     best = advice.best
     if best and wording.is_advised(advice) and best.commands:
