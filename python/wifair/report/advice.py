@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 BADGES = {Standing.BETTER: "reproduced", Standing.TRADE: "calibrated", Standing.OPEN: "trend-only"}
 
+# Flows that are named in short; all are under "Flow by flow".
+NAMED = 5
+
 
 def of_advice(advice: Advice, title: str, arguments: Sequence[str]) -> Report:
     """The whole page."""
@@ -69,7 +72,8 @@ def _short(advice: Advice) -> list[Part]:
         told += wording.bounds(advice, best.name)
         told += (*wording.others_by_goal(advice, best), *wording.chosen(advice))
         for word, flows in (("gain", wording.winners(advice, best)), ("lose", wording.losers(advice, best))):
-            told.append(f"Flows that {word}: {'; '.join(flows) or 'none'}.")
+            more = f"; {len(flows) - NAMED} more below" if len(flows) > NAMED else ""
+            told.append(f"Flows that {word}: {'; '.join(flows[:NAMED]) or 'none'}{more}.")
         told += wording.of_others(advice, best)
     told += (*wording.doubted(advice)[:1], *wording.no_gain(advice), *measured.not_compared(advice))
     parts: list[Part] = [Findings(told)] if told else []
