@@ -318,6 +318,7 @@ def test_the_page_shows_figure_commands_and_flows(known: Advice) -> None:
     from wifair.report.page import page
 
     html = page(of_advice(known, "mine", ["advise", "mine.toml"]))
+    assert all(f"Flows that {word}: " in html for word in ("gain", "lose"))
     for told in (
         "Set fq_codel",
         "tc qdisc replace dev wlan0 root pfifo limit 1000",

@@ -13,15 +13,16 @@ import pytest
 from conftest import Cli
 from test_explain import AX, shown_by
 from wifair import Scenario, toml_text
-from wifair.advising import OWN, Advice, Advising, measurable, measured, rule
+from wifair.advising import OWN, Advice, Advising, line, measurable, measured, rule
 from wifair.advising.yardsticks import yardsticks
 from wifair.cli.advise import print_advice
 from wifair.errors import InputError
 from wifair.observed.calibration import NEIGHBOURS
 from wifair.observed.origins import marks
 from wifair.observed.shown import Kind, Quantity
-from wifair.prediction.as_it_is import AsItIs, Judged, as_it_is
-from wifair.prediction.measurement import measurement
+from wifair.prediction.as_it_is import AsItIs, Judged, as_it_is, judged
+from wifair.prediction.as_it_is_wording import of_cell
+from wifair.prediction.measurement import Measured, measurement
 from wifair.report.advice import of_advice
 from wifair.report.parts import Findings, Table
 from wifair.stats import t_interval
@@ -53,11 +54,11 @@ def advised(scenario: dict[str, Any], goals: Sequence[str], *missed: tuple[Kind,
     every += [Quantity(way) for way in ("down", "up") if any(way == direction for _, direction in ways)]
     differ = [Quantity(*each) for each in missed]
     assert set(differ) <= set(every)
-    judged = tuple(
+    compared = tuple(
         Judged(what, 2.0, 1.0, 3.0 if what in differ else 0.5) for what in [*differ, *(set(every) - {*differ})]
     )
     runs = {what: t_interval(np.array([0.9, 1.1])) for what in every}
-    found = AsItIs("ap", stations, judged, runs, {}, {}, ())
+    found = AsItIs("ap", stations, compared, runs, {}, {}, ())
     return Advice(cell, yardsticks(plan, parsed(goals) if goals else ()), {}, as_it_is=found)
 
 
@@ -78,7 +79,7 @@ def test_the_scenario_as_it_is_is_compared_with_what_was_measured(tmp_path: Path
     results = Study([Cell("mine", Scenario(**PAIR))], rule.STAGES[1]).run()
     assert told.as_it_is == as_it_is(results, measurement(tmp_path / "ap" / "seed-41"))
     answer, *rest = measured.sentences(told)
-    assert rest[-1] == "No file shows these goals, so the comparison says nothing of them: calls."
+    assert rest[-1] == "No file has a value of these goals, so they are not compared: calls."
     if is_far:
         assert answer.startswith("Runs differ from what was measured (")
         assert "than matters: goodput of all " in answer
@@ -148,8 +149,8 @@ def test_what_decides_without_a_goal_is_next_to_the_measurement_too() -> None:
         "total goodput": (1, False),
         "TCP's round trip": (0, False),
     }
-    unseen = [each for each in measured.sentences(both) if each.startswith("No file shows")]
-    assert unseen == ["No file shows these goals, so the comparison says nothing of them: TCP's round trip."]
+    unseen = [each for each in measured.sentences(both) if each.startswith("No file has")]
+    assert unseen == ["No file has a value of these goals, so they are not compared: TCP's round trip."]
 
 
 def test_every_goal_in_words_has_its_flows() -> None:
@@ -200,6 +201,10 @@ def test_the_advice_names_what_differs_and_what_to_do(capsys: pytest.CaptureFixt
     )
     concerned = "Advice that rests on these is doubtful. They include 1 of flows or stations of fair shares, 2 of those of total. "
     assert [*measured.sentences(told)] == [said, f"{concerned}{explain}."]
+    assert measured.headline(told).startswith(
+        "For a network that differs from what was measured in 4 of 10 quantities: "
+    )
+    assert not measured.headline(replace(told, as_it_is=None)).startswith("For a network")
     told.marks = marks("[wire]\nrate_mbps = 60  # unknown: the line\n")
     fit = ", and `wifair fit SCENARIO MEASURED` searches values of what is assumed with which runs show them."
     assert [*measured.sentences(told)][1] == f"{concerned}{explain}{fit}"
@@ -211,9 +216,9 @@ def test_the_advice_names_what_differs_and_what_to_do(capsys: pytest.CaptureFixt
     printed = " ".join(capsys.readouterr().out.split())
     short = of_advice(told, "mine", ["advise"]).sections[0].parts[0]
     assert isinstance(short, Findings)
-    for line in measured.sentences(told):
-        assert line in printed
-        assert line in short.sentences
+    for sentence in measured.sentences(told):
+        assert sentence in printed
+        assert sentence in short.sentences
     assert printed.index(said) < printed.index("fair shares: Jain's index")
     assert "was not compared" not in printed
     [section] = [
@@ -226,6 +231,36 @@ def test_the_advice_names_what_differs_and_what_to_do(capsys: pytest.CaptureFixt
     assert measured.document(replace(told, as_it_is=None)) is None
     print_advice(told, "mine", verbose=False)
     assert "Stations, measured / in the runs" not in " ".join(capsys.readouterr().out.split())
+
+
+def test_what_chance_alone_explains_is_not_called_alike() -> None:
+    """Runs vary by a factor of two, so that 1.5 is within chance of 1, but by more than matters; 1.02 is alike."""
+    runs = {Quantity("up"): np.array([0.7, 1.3, 0.6, 1.4]), Quantity("down"): np.array([0.99, 1.01, 0.99, 1.01])}
+    shown = {Quantity("up"): 1.5, Quantity("down"): 1.02, Quantity("busy"): 0.9}
+    measured_values = {what: Measured(np.array([value]), 60.0) for what, value in shown.items()}
+    found = judged(measured_values, {**runs, Quantity("busy"): np.array([0.5, 0.51, 0.5, 0.51])}, 60.0)
+    told = AsItIs(
+        "ap",
+        (),
+        tuple(found),
+        {each.quantity: t_interval(runs.get(each.quantity, np.ones(2))) for each in found},
+        {},
+        {},
+        (),
+    )
+    assert {row[0].split(",")[0]: row[-1] for row in of_cell(told)} == {
+        "goodput of all uploads": "within chance",
+        "goodput of all downloads": "alike",
+        "busy share of the time": "different",
+    }
+
+
+def test_a_long_wait_for_the_line_is_told_since_no_change_is_about_it() -> None:
+    slow = Scenario(**{**PAIR, "wire": {"rate_mbps": 3.0}})
+    told = line.waits(slow.run(2))
+    assert all(each.startswith("Packets wait ") for each in told)
+    assert [each.partition(";")[0].rpartition(" ")[2] for each in told] == ["down", "up"]
+    assert line.waits(Scenario(**PAIR).run(2)) == []
 
 
 @pytest.mark.parametrize("command", ["explain", "advise"])
@@ -293,11 +328,11 @@ def test_the_command_has_it_in_json_and_on_the_page(here: Cli, tmp_path: Path, m
     assert (goal["goal"], goal["is_shown"], goal["is_missed"]) == ("uploads", True, True)
     assert "phone up: goodput, Mbps" in goal["different"]
     up = next(each for each in told["quantities"] if (each["quantity"], each["direction"]) == ("goodput", "up"))
-    assert not up["is_alike"]
+    assert not up["is_within"]
     assert up["measured"] < up["ci_low"]
     explained = json.loads(here("explain", file, "--measured", shown, "--json").stdout)["measured"]
     assert {key: told[key] for key in explained} == explained
     # What the value is, with --set: the runs show the measurement.
     right = json.loads(here(*words, "--json", "--set", "stations[1].mcs=0").stdout)["measured"]
-    assert all(each["is_alike"] for each in right["quantities"])
+    assert all(each["is_within"] for each in right["quantities"])
     assert not any(goal["is_missed"] or goal["different"] for goal in right["goals"])

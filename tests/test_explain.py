@@ -217,7 +217,7 @@ def test_a_load_that_was_read_is_as_uncertain_as_a_measurement(here: Cli, tmp_pa
         file.write_text(text.replace("RATE", "0.66") + mark + "\n")
         done = here("explain", file, "--measured", tmp_path / "ap" / "seed-41", "--json")
         found = json.loads(done.stdout)["measured"]["quantities"]
-        alike[mark] = {each["quantity"]: each["is_alike"] for each in found}
+        alike[mark] = {each["quantity"]: each["is_within"] for each in found}
     for quantity in ("goodput", "down", "airtime"):
         assert [each[quantity] for each in alike.values()] == [False, True]
 
@@ -249,7 +249,7 @@ def test_a_network_that_differs_is_shown_where_it_differs(
     )
     assert told["conclusion"]["sentence"].startswith("The air is full: ")
     up = next(each for each in told["measured"]["quantities"] if each["direction"] == "up")
-    assert not up["is_alike"]
+    assert not up["is_within"]
     assert up["measured"] < up["ci_low"] < up["simulated"] < up["ci_high"]
 
 

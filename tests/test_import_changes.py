@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from test_import_capture import brief_runs
 from wifair import Scenario, Traces
 from wifair.observed import document, observe
+from wifair.observed.as_ap import write
 from wifair.observed.bitrate import Bitrate
 from wifair.observed.conversations import Radio, Seen, conclude
 from wifair.observed.links import TOGETHER_S
@@ -42,6 +43,8 @@ def test_a_link_that_changes_has_its_rates_in_turn(generation: str, tmp_path: Pa
         made = document(observe([tmp_path / "seed-1" / "ap-air.pcapng"]), "walks")
     settings = made.settings()
     [event] = settings["events"]
+    [changing] = [remark for remark in made.remarks if "changes at" in remark]
+    assert changing.startswith(f"the link of {event['station']['name']} changes at {event['at_s']:g} s: ")
     assert event["at_s"] == pytest.approx(CHANGE_S, abs=4 * BIN_S)
     [walks] = {flow["station"] for flow in settings["flows"] if flow["direction"] == "down"}
     assert event["station"] == {"name": walks, **later}
@@ -177,6 +180,32 @@ def test_a_rate_of_a_later_file_replaces_the_changes_of_its_direction() -> None:
     assert merged.down == read(MODES[5], "", "")
     assert merged.changes == changes((2.0, "up", MODES[2]))
     assert captured.merged(Station("a", "dump.txt")).changes == captured.changes
+
+
+def test_a_capture_is_read_after_a_dump_whatever_their_order(tmp_path: Path) -> None:
+    """Stations have the numbers of the dump, and the rates that the capture has seen in turn, not that of the last frame."""
+    scenario = Scenario.from_settings(
+        {
+            "run": {"warmup_s": 0, "duration_s": LENGTH_S},
+            "phy": {"name": "802.11ax"},
+            "stations": [{"name": "stays", "mcs": 9}, {"name": "walks", "mcs": 9}],
+            "flows": [{"station": "stays", "direction": "up"}, {"station": "walks", "direction": "down"}],
+            "events": [{"at_s": CHANGE_S, "station": {"name": "walks", "mcs": 4}}],
+        }
+    )
+    write(scenario.run(seeds=1, traces=Traces(tmp_path)), tmp_path)
+    names = (
+        "ap-air.pcapng",
+        "station.txt",
+        "info.txt",
+    )  # in this order a capture with fewer frames of the first station
+    files = [tmp_path / "seed-1" / name for name in names]
+    one, two = observe(files), observe(files[::-1])
+    assert list(one.stations) == list(two.stations)
+    assert one.stations == two.stations
+    [walks] = [each for each in one.stations.values() if each.changes]
+    assert list(one.stations).index(walks.key) == 1
+    assert {change.rate.value.mcs for change in walks.changes} == {4}
 
 
 @pytest.mark.parametrize(("start_s", "run"), [(5.0, (10, 60)), (25.0, (0, 60.0))])

@@ -389,4 +389,11 @@ def test_limits_of_compared_buffers_are_told_if_they_differ() -> None:
     assert "100 packets with droptail and red, 10,240 packets with fq-codel" in described(plans)
     sizes = [base.override({"ap.limit_packets": limit}).plan() for limit in (50, 20, 200)]
     assert "20 to 200 packets" in described(sizes)
+    slower = Scenario(
+        phy={"name": "802.11ax"},
+        stations=[{"name": "walks", "mcs": 9}],
+        flows=[{"direction": "up", "station": "walks"}],
+        events=[{"at_s": 1.0, "station": {"name": "walks", "mcs": 2}}],
+    )
+    assert "802.11ax, MCS 2 to 9" in described([slower.plan()])
     assert "100 packets" in described(plans[:2])

@@ -6,6 +6,7 @@ changes.py     the changes that are tried
 yardsticks.py  what they are judged by: goals, criteria of the scenario, flows
 measurable.py  which flows a goal is about, and goals that nothing there can be measured by
 rule.py        the sequential rule: which change is best, with as many replications as that needs
+line.py        whether packets wait for the line, which no change is about
 doubts.py      assumptions of the scenario with other values
 advice.py      the advice: search, confirmation on fresh seeds, assumptions
 measured.py    whether the scenario shows what was measured, and which goals rest on what it does not show

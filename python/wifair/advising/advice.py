@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wifair.advising import measurable, rule
+from wifair.advising import line, measurable, rule
 from wifair.advising.changes import Change, equipment, settable, unsettable
 from wifair.advising.doubts import Doubt, Unvaried, doubts
 from wifair.advising.yardsticks import Yardstick, found, judging, of_flows, total, yardsticks
@@ -372,6 +372,7 @@ class _Run:
             if missing:
                 with self.bars("the goals in the scenario as it is") as bar:
                     results = Study(cells, seeds).run(self.threads, bar, self.store, dask=self.dask)
+                    self.advice.remarks = (*self.advising.remarks, *line.waits(results))
                 own = found(self._judged(results), self.advice.plan, missing)[OWN]
                 missing = [each for each in missing if not np.isfinite(own[each.criterion.id]).any()]
         for each in missing:

@@ -18,7 +18,7 @@ def document(advice: Advice) -> dict[str, Any]:
     chosen = [change for change in (advice.best, advice.best_beyond) if change]
     prediction = predicted(advice)
     return {
-        "advice": wording.headline(advice),
+        "advice": measured.headline(advice),
         "goals": [{"goal": each.title, "metric": each.criterion.id} for each in advice.yardsticks],
         **({"bss": advice.bss} if advice.bss else {}),
         "best": advice.best.name if advice.best else None,

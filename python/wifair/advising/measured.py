@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from wifair.advising import wording
 from wifair.advising.advice import Advice
 from wifair.advising.measurable import flows_of
 from wifair.advising.yardsticks import Yardstick
@@ -83,6 +84,15 @@ def _way(flow: Mapping[str, Any]) -> tuple[str, str]:
     return flow["station"], flow["direction"]
 
 
+def headline(advice: Advice) -> str:
+    """The advice in one sentence, and whether it is for a network that differs from the measured one."""
+    found = advice.as_it_is
+    told = wording.headline(advice)
+    if not found or not found.missed:
+        return told
+    return f"For a network that differs from what was measured in {len(found.missed)} of {len(found.judged)} quantities: {told}"
+
+
 def sentences(advice: Advice) -> Iterator[str]:
     """Whether runs show what was measured, and what to do if not; nothing without a measurement."""
     found = advice.as_it_is
@@ -94,7 +104,7 @@ def sentences(advice: Advice) -> Iterator[str]:
         yield from [f"{found.short}."] if found.short else []
     unseen = [each.yardstick.title for each in goals(advice) if not each.is_shown]
     if unseen:
-        yield f"No file shows these goals, so the comparison says nothing of them: {', '.join(unseen)}."
+        yield f"No file has a value of these goals, so they are not compared: {', '.join(unseen)}."
     yield from (f"{remark}." for remark in found.read)
 
 

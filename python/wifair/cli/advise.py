@@ -165,7 +165,7 @@ def print_advice(advice: Advice, title: str, verbose: bool) -> None:
     from wifair.cli.output import print_lines, print_text
     from wifair.cli.printed_measured import print_quantities
 
-    print_text(f"{title}: {wording.headline(advice)}")
+    print_text(f"{title}: {measured.headline(advice)}")
     for told in measured.sentences(advice):
         print_text(told, indent="  ", first="- ")
     for remark in (*advice.remarks, *wording.indexes(advice)):

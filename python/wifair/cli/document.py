@@ -38,6 +38,6 @@ def report(made: Document, out: Path | None, as_json: bool, remarks: str, follow
     if made.missed:
         say(f"warning: {missed(made)}.")
     if out:
-        say(
-            f"the scenario is in {out}; now: {', '.join(f'{command} {out}{more}' for command, more in following.items())}"
-        )
+        say(f"the scenario is in {out}; now:")
+        for command, more in following.items():
+            say(f"  {command} {out}{more}")

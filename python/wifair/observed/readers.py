@@ -43,9 +43,13 @@ MOST_CAPTURE_BYTES = 2**40
 
 
 def observe(paths: Sequence[str | Path], bars: Bars = no_bars) -> Observed:
-    """What files of one network have, or folders of such files. Raises `InputError`, which names file, line, field, value and what is allowed."""
+    """What files of one network have, or folders of such files. Raises `InputError`, which names file, line, field, value and what is allowed.
+
+    Captures are read last, whatever their place: stations have the numbers of the dumps then, and the rates of all captured frames, not that of the last one.
+    """
     observed = Observed()
-    for path in (each for given in paths for each in _files(Path(given))):
+    every = [each for given in paths for each in _files(Path(given))]
+    for path in sorted(every, key=lambda path: capture.recognises(_head(path, str(path)))):
         _read(observed, path, str(path), bars)
         observed.files.append(path.name)
     if observed.alone:

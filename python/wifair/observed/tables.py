@@ -14,7 +14,7 @@ from typing import Any
 from wifair.errors import InputError, ScenarioError
 from wifair.observed import loads
 from wifair.observed.calibration import LEAST_THINK_S, NEIGHBOURS, Calibrated, Readings, Share, calibrated
-from wifair.observed.links import Keys, Links
+from wifair.observed.links import RATES, Keys, Links
 from wifair.observed.loads import Load
 from wifair.observed.network import Observed, Station, Traffic, Value, assumed, read, unknown
 from wifair.scenario.scenario import Scenario
@@ -151,7 +151,8 @@ def _document(observed: Observed, title: str, names: Names, bars: Bars) -> Docum
     documents = {name: rates[name] for flow in flows if (name := _of_documents(flow)) in rates}
     readings = _readings(observed, {key: named[key] for key in active}, documents, keys)
     found_by_runs = calibrated(scenario, readings, bars)
-    remarks = (*observed.remarks, *_idle(observed, active, names), *found_by_runs.missed)
+    changing = [_changing(table) for table in events]
+    remarks = (*observed.remarks, *changing, *_idle(observed, active, names), *found_by_runs.missed)
     return Document(title, tuple(observed.files), tuple(tables(found_by_runs)), remarks)
 
 
@@ -178,6 +179,13 @@ def _events(name: str, changes: list[tuple[Value[float], Keys]]) -> list[Table]:
         )
         for at_s, keys in changes
     ]
+
+
+def _changing(event: Table) -> str:
+    """An event of a link in words."""
+    keys = {key.removeprefix("station."): each.value for key, each in event.keys.items()}
+    rates = ", ".join(f"{key} = {keys[key]:g}" for key in RATES if key in keys)
+    return f"the link of {keys['name']} changes at {keys['at_s']:g} s: {rates}"
 
 
 def _of_documents(flow: Table) -> str:

@@ -29,6 +29,8 @@ class Judged:
     measured: float
     simulated: float
     missed: float
+    # Whether they differ by no more than matters.
+    is_alike: bool = False
 
     @property
     def is_within(self) -> bool:
@@ -170,5 +172,6 @@ def judged(
         times = [each.elapsed_s or duration_s, *([loads[what]] if loads and what in loads else [])]
         chance = prediction_half_width(values, 1 / sum(duration_s / time for time in times), level)
         gap = abs(float(scale.of(each.values).mean()) - float(np.nanmean(values)))
-        found.append(Judged(what, each.mean, float(np.nanmean(runs[what])), gap / max(chance, scale.margin)))
+        missed, is_alike = gap / max(chance, scale.margin), gap <= scale.margin
+        found.append(Judged(what, each.mean, float(np.nanmean(runs[what])), missed, is_alike))
     return sorted(found, key=lambda each: -each.missed)

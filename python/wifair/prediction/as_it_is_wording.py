@@ -89,7 +89,7 @@ def of_cell(found: AsItIs) -> list[list[str]]:
 
 
 def _state(each: Judged) -> str:
-    return "alike" if each.is_within else "different"
+    return "alike" if each.is_alike else "within chance" if each.is_within else "different"
 
 
 def station_headings(found: AsItIs) -> list[str]:
@@ -138,7 +138,7 @@ def document(found: AsItIs) -> dict[str, Any]:
                 "simulated": each.simulated,
                 "ci_low": found.runs[each.quantity].low,
                 "ci_high": found.runs[each.quantity].high,
-                "is_alike": each.is_within,
+                "is_within": each.is_within,
             }
             for each in found.judged
         ],

@@ -13,6 +13,7 @@ from wifair.everything.verdict import Standing
 from wifair.report import as_it_is, charts
 from wifair.report.parts import Cell, Chart, Code, Details, Findings, Part, Report, Section, Table, Text
 from wifair.report.provenance import again, command, made_by
+from wifair.scenario.described import described
 from wifair.stats import Interval
 
 if TYPE_CHECKING:
@@ -20,10 +21,13 @@ if TYPE_CHECKING:
 
 BADGES = {Standing.BETTER: "reproduced", Standing.TRADE: "calibrated", Standing.OPEN: "trend-only"}
 
+# Flows that are named in short; all are under "Flow by flow".
+NAMED = 5
+
 
 def of_advice(advice: Advice, title: str, arguments: Sequence[str]) -> Report:
     """The whole page."""
-    lead = f"{wording.headline(advice)} {advice.runs} replications."
+    lead = f"{measured.headline(advice)} {'; '.join(described([advice.plan]))}. {advice.runs} replications."
     sections = [Section("In short", _short(advice))]
     best = advice.best
     if best and wording.is_advised(advice) and best.commands:
@@ -67,8 +71,9 @@ def _short(advice: Advice) -> list[Part]:
     if best and advice.confirmed and wording.is_advised(advice):
         told += wording.bounds(advice, best.name)
         told += (*wording.others_by_goal(advice, best), *wording.chosen(advice))
-        lose = wording.losers(advice, best)
-        told.append(f"Flows that lose: {'; '.join(lose) or 'none'}.")
+        for word, flows in (("gain", wording.winners(advice, best)), ("lose", wording.losers(advice, best))):
+            more = f"; {len(flows) - NAMED} more below" if len(flows) > NAMED else ""
+            told.append(f"Flows that {word}: {'; '.join(flows[:NAMED]) or 'none'}{more}.")
         told += wording.of_others(advice, best)
     told += (*wording.doubted(advice)[:1], *wording.no_gain(advice), *measured.not_compared(advice))
     parts: list[Part] = [Findings(told)] if told else []

@@ -81,7 +81,7 @@ def by_name(
     scale = alt.Scale(domain=list(domain)) if domain else alt.Scale(zero=False)
     if least is not None and not domain and any(found.low is not None and found.low < least for _, found in means):
         scale = alt.Scale(zero=False, domainMin=least, nice=True)
-    x_axis: dict[str, Any] = {"title": x_title, "scale": scale}
+    x_axis: dict[str, Any] = {"title": x_title, "scale": scale, "axis": alt.Axis(tickCount=5, labelOverlap=True)}
     dots = alt.Chart(_data({"name": n, "seed": s, "value": v} for n, s, v in runs))
     told = alt.Chart(_data({"name": name, **interval_row(found)} for name, found in means))
     tooltip = [alt.Tooltip("name:N", title="scenario"), alt.Tooltip("interval:N", title=x_title)]

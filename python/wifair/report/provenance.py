@@ -52,7 +52,7 @@ def again(arguments: Sequence[str], results: Results) -> Section:
         Details("Plans: what the engine was given", [Table.of(("scenario", "plan (BLAKE2b)"), rows)]),
     ]
     if len(plans) <= MOST_PLANS:
-        parts += [Details(f"The plan of {name}", [Code(json.dumps(plan, indent=1))]) for name, plan in plans]
+        parts += [Details(f"Plan: {name}", [Code(json.dumps(plan, indent=1))]) for name, plan in plans]
     return Section("How to run it again", [*parts, *_written_in_python(results)])
 
 

@@ -47,7 +47,8 @@ def _bsss(plan: Plan) -> str:
 
 
 def _phy(plan: Plan) -> str:
-    phy, stations = plan["bss"]["phy"], stations_of(plan)
+    changes = [event["station"] for event in plan["events"] if event["station"]]
+    phy, stations = plan["bss"]["phy"], [*stations_of(plan), *changes]
     told = str(phy["name"])
     if phy.get("width_mhz") or any(neighbour.get("width_mhz") for neighbour in plan.get("neighbours", [])):
         told += f", {_range(widths_of(plan).values())} MHz"
