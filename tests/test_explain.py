@@ -12,6 +12,8 @@ import polars as pl
 import pytest
 from conftest import Cli
 from wifair import Scenario
+from wifair.analysis import explain as why
+from wifair.analysis import explain_groups
 from wifair.analysis.conclusion import FULL, FULL_WITH_BACKLOG, LOST, conclusion
 from wifair.analysis.explain_groups import HEADINGS, groups, note, rows
 from wifair.observed.as_ap import write
@@ -39,6 +41,26 @@ def test_uploads_that_fill_the_air_are_named_with_what_may_help() -> None:
     assert "Worth trying: EDCA parameters with which stations wait longer" in told
     assert shown["busy_share"] >= FULL
     assert shown["airtime_up_share"] > shown["airtime_down_share"]
+
+
+@pytest.mark.parametrize("changes", [1, 5])
+def test_links_that_change_are_named_since_what_is_said_are_means(changes: int) -> None:
+    names = [f"s{number}" for number in range(changes)]
+    scenario = Scenario(
+        **AX,
+        stations=[{"name": name, "mcs": 7} for name in names],
+        flows=[{"direction": "down", "station": name} for name in names],
+        events=[
+            *({"at_s": 1.5, "station": {"name": name, "mcs": 2}} for name in names),
+            {"at_s": 2.0, "station": {"name": "s0", "frame_error_rate": {"data_down": 0.1}}},
+        ],
+    )
+    results = why.watched(scenario).run(seeds=1)
+    told = [each.text for each in explain_groups.lead(results, explain_groups.groups(results)) if "Links" in each.text]
+    more = "; s1 at 1.5 s; s2 at 1.5 s, and 2 more" if changes > 1 else ""
+    said = f"Links have other rates from a time on: s0 at 1.5 s{more}. What follows is the mean over all of the time."
+    assert told == [said]
+    assert said in [each.text for each in why.explain(results)]
 
 
 def test_several_bsss_are_not_added_up_to_one() -> None:

@@ -201,7 +201,7 @@ def test_what_was_read_of_a_key_has_one_row(tmp_path: Path) -> None:
     up = {"rx_bytes": "912000000", "rx_packets": "601000", "tx_bytes": "34120000", "tx_packets": "610000"}
     (tmp_path / "dump.txt").write_text(station(1, **BUSY) + station(2, **BUSY | up))
     rows = [row for row in summary(imported([tmp_path / "dump.txt"])) if row[0] == "flows.direction"]
-    assert rows == [("flows.direction", "read", "2", "tx bytes, rx bytes")]
+    assert rows == [("flows.direction", "read", "2", "tx bytes; rx bytes")]
 
 
 def test_a_folder_is_its_files_in_the_order_of_their_names(here: Cli, tmp_path: Path) -> None:
@@ -1060,7 +1060,7 @@ def test_the_command_prints_the_scenario_or_json(here: Cli, tmp_path: Path) -> N
     written = here("import", *files, "--out", out)
     assert 'title = "cafe"' in out.read_text()
     measured = " ".join(f"--measured {file}" for file in files)
-    assert written.stderr.endswith(f"now: wifair explain {out} {measured}, wifair advise {out} {measured}\n")
+    assert written.stderr.endswith(f"now:\n  wifair explain {out} {measured}\n  wifair advise {out} {measured}\n")
     again = here("import", *files, "--out", out)
     assert again.returncode == 0, again.stderr  # the same but for the hashes of addresses
     edited = out.read_text().replace('scheme = "mac80211"', 'scheme = "droptail"')

@@ -147,7 +147,10 @@ def _alternatives(settings: Settings, marks: Sequence[Mark]) -> Iterator[Alterna
     if first.family == "flows":
         gone = {int(mark.path.partition("[")[2].rstrip("]")) for mark in marks[1::2] or marks[:1]}
         if "bulk" in first.what and len(gone) < len(settings["flows"]):
-            yield f"{len(gone)} of these {len(marks)} flows are idle", partial(_without, gone=gone)
+            yield (
+                f"{len(gone)} of these {len(marks)} flows {'is' if len(gone) == 1 else 'are'} idle",
+                partial(_without, gone=gone),
+            )
         return
     if first.origin == "fitted":
         for i in range(len(first.others)):

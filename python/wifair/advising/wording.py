@@ -307,7 +307,7 @@ def chosen(advice: Advice) -> list[str]:
     kind = "better changes" if standing is Standing.BETTER else "trade-offs"
     told = f"Of {len(alike)} {kind}, {best.name} is the one least behind the best of them in what it is worst at"
     if among.gap(leader, best.name, criterion) <= 0:
-        return [f"{told}: it is behind by no goal."]
+        return [f"Of {len(alike)} {kind}, {best.name} is behind no other by any goal."]
     mine, theirs = (advice.searched[name][criterion.id][: among.common] for name in (best.name, leader))
     means = " and ".join(
         f"{number(t_interval(values).estimate)} with {name}" for name, values in ((leader, theirs), (best.name, mine))

@@ -46,6 +46,8 @@ LOSSES = {
 }
 # The largest number of hidden pairs that are named.
 NAMED_PAIRS = 3
+# Keys of a station that an event may set and that are its rates, and how many links and changes of each are named.
+RATES, FEW = ("mcs", "mcs_down", "rate_mbps", "rate_down_mbps"), 3
 # The share from which a limit is the main one, and the share from which timeouts are mentioned.
 MOST, SOME = 0.5, 0.2
 
@@ -94,6 +96,7 @@ def explain(results: Results) -> list[Sentence]:
     air = stations.group_by("station", maintain_order=True).agg(pl.col("airtime_share").sum())
     waits_ms = wire_waits_ms(results)
     told = [*of_the_air(results, air), *of_bsss(results), *of_hidden_stations(results), *of_the_wire(waits_ms)]
+    told += of_changing_links(results)
     states = means(results.frames["states"], ["label"]) if "states" in results.frames else None
     plans = {flow["label"]: flow for flow in results.cells[0].scenario.plan()["flows"]}
     whole = results.cells[0].scenario.plan()
@@ -214,6 +217,21 @@ def of_the_wire(waits_ms: dict[str, float]) -> list[Sentence]:
     parts = [f"{_ms(waited)} on the way {way}" for way, waited in waits_ms.items()]
     counters = {f"wire_{way}_wait_mean_ms": waited for way, waited in waits_ms.items()}
     return [Sentence("", f"The wire: packets waited for it {' and '.join(parts)}, on the mean.", counters)]
+
+
+def of_changing_links(results: Results) -> list[Sentence]:
+    """Links whose rates an event changes: what is said of them is the mean over all of the time."""
+    times: dict[str, list[float]] = {}
+    for event in results.cells[0].scenario.plan()["events"]:
+        station = event["station"]
+        if station and any(station[key] is not None for key in RATES):
+            times.setdefault(station["label"], []).append(event["at_s"])
+    if not times:
+        return []
+    some = [f"{name} at {', '.join(f'{at_s:g}' for at_s in at[:FEW])} s" for name, at in list(times.items())[:FEW]]
+    more = f", and {len(times) - FEW} more" if len(times) > FEW else ""
+    text = f"Links have other rates from a time on: {'; '.join(some)}{more}. What follows is the mean over all of the time."
+    return [Sentence("", text, {"changing_links": float(len(times))})]
 
 
 def of_share(flow: dict[str, Any], equal: float) -> list[Sentence]:

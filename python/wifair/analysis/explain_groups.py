@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from wifair.analysis.explain import Sentence, limit_of, means, of_bsss, of_hidden_stations, wire_waits_ms
+from wifair.analysis.explain import (
+    Sentence,
+    limit_of,
+    means,
+    of_bsss,
+    of_changing_links,
+    of_hidden_stations,
+    wire_waits_ms,
+)
 from wifair.planned import part
 from wifair.results.wire import LONG_WAIT_MS
 
@@ -117,7 +125,7 @@ def _most(values: pl.Series) -> float | None:
 
 
 def lead(results: Results, found: list[Group]) -> list[Sentence]:
-    """Goodput, losses at the AP with window reductions, hidden stations in a field, and airtime or waiting times."""
+    """Links that change, goodput, losses at the AP with window reductions, hidden stations in a field, and airtime or waiting times."""
     bulk = [group for group in found if group.application == "bulk" and group.transport == "tcp"]
     told = []
     if bulk:
@@ -127,7 +135,8 @@ def lead(results: Results, found: list[Group]) -> list[Sentence]:
     third = _charged(results, found) or _slow(results) or _queue(results)
     hidden = [sentence for sentence in of_hidden_stations(results) if sentence.counters["hidden_pairs"]]
     of_each = of_bsss(results)
-    return [*told, *(of_each if len(of_each) <= FEW_BSSS else of_each[:1]), *hidden, third]
+    changing = of_changing_links(results)
+    return [*changing, *told, *(of_each if len(of_each) <= FEW_BSSS else of_each[:1]), *hidden, third]
 
 
 def _shares(best: Group, worst: Group) -> Sentence:

@@ -88,7 +88,9 @@ def row(fitted: Fitted, estimate: Estimate) -> tuple[str, ...]:
         is_end = any(math.isclose(value, end) for end in estimate.open_range)
         return f"{freedom.words(value)}{f' ({END})' if is_end else ''}"
 
-    words = [[told(value) for value in values] for values in (estimate.possible, estimate.excluded)]
+    is_choice = isinstance(estimate.parameter.values, Choices)
+    each_side = (estimate.possible, estimate.excluded)
+    words = [[told(value) for value in (values if is_choice else sorted(values))] for values in each_side]
     if estimate.is_known and estimate.between:
         low, high = map(told, estimate.between)
         sides = (("below", estimate.between[0], low), ("above", estimate.between[1], high))

@@ -74,7 +74,7 @@ def summary(document: Document) -> list[tuple[str, str, str, str]]:
                 if is_read:
                     fields.setdefault(path, {})[_plain(each.what)] = None
     return [
-        (key, origin, f"{number}", ", ".join(fields[key]) if origin == "read" else what)
+        (key, origin, f"{number}", "; ".join(fields[key]) if origin == "read" else what)
         for (key, origin, what), number in found.items()
     ]
 
