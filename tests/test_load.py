@@ -1,6 +1,7 @@
 """Memory grows with live state, not with simulated time; building time grows linearly with the plan's length."""
 
 import json
+import math
 import subprocess
 import sys
 import time
@@ -104,17 +105,18 @@ def test_building_grows_with_the_plan_and_not_with_its_square(change: Callable[.
 def test_a_full_buffer_of_many_queues_costs_what_one_queue_costs() -> None:
     """Three thousand of 65,536 queues in use, an overflow at every other arrival: what is longest is not looked for among all.
 
-    The tables of so many queues leave the caches, which alone is two to three times the cost of one queue, by machine, and next to other
-    work that wants the same caches up to seven times. A walk over all of them in `buffer/longest.rs` in place of the tree makes it 34 times.
+    The tables of so many queues leave the caches, which alone is two to three times the cost of one queue, by machine. A walk over
+    all of them in `buffer/longest.rs` in place of the tree makes it 34 times. The two take turns, so that other work meets both.
     """
     flow = {"count": 3_000, "direction": "down", "station": "s", "start_spread_s": 1.0}
     flows = [{**flow, "application": {"name": "udp", "rate_mbps": 0.02}}]
-    cost = {}
-    for name, scheme in (("droptail", "droptail"), ("fq-codel", {"name": "fq-codel", "queues": 65_536})):
+    cost = {"droptail": math.inf, "fq-codel": math.inf}
+    for name in [*cost] * 4:
+        scheme = {"name": name, "queues": 65_536} if name == "fq-codel" else name
         ap = {"scheme": scheme, "limit_packets": 2_000}
-        tries = [found(20, flows=flows, ap=ap, stations=[{"name": "s"}], warmup_s=5) for _ in range(4)]
-        cost[name] = min(one["run_s"] / one["run_exchanges"] for one in tries)
-    assert cost["fq-codel"] < 12 * cost["droptail"], cost
+        one = found(20, flows=flows, ap=ap, stations=[{"name": "s"}], warmup_s=5)
+        cost[name] = min(cost[name], one["run_s"] / one["run_exchanges"])
+    assert cost["fq-codel"] < 6 * cost["droptail"], cost
 
 
 def test_too_many_are_refused() -> None:
