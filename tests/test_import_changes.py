@@ -16,7 +16,7 @@ from wifair.observed.bitrate import Bitrate
 from wifair.observed.conversations import Radio, Seen, conclude
 from wifair.observed.links import TOGETHER_S
 from wifair.observed.network import Change, Observed, Station, Traffic, read
-from wifair.observed.rates import BIN_S, LEAST_FRAMES, LEAST_S, MOST_CHANGES, MOST_PARTS, Rates
+from wifair.observed.rates import BIN_S, LEAST_FRAMES, LEAST_S, MOST_CHANGES, MOST_PARTS, MOST_S, Rates
 
 MODES = [Bitrate(6.5 * (mcs + 1), "802.11n", mcs) for mcs in range(8)]
 CHANGE_S, LENGTH_S = 1.3, 3.0
@@ -139,6 +139,23 @@ def test_if_one_direction_is_adapted_the_other_has_its_most_frequent_rate_too() 
     assert shown.stations["a"].changes == ()
     assert shown.stations["a"].down == read(MODES[6], "radiotap, the most frequent rate", "air.pcap")
     assert any("the rate of 1 station changes often" in remark for remark in shown.remarks)
+
+
+@pytest.mark.parametrize("length_s", [MOST_S, MOST_S + 1])
+def test_a_capture_that_is_too_long_for_changes_has_the_most_frequent_rate(length_s: float) -> None:
+    """Runs that are compared with it would be as long: those of a day would take hours."""
+    seen, radio = Seen(began=0.0, ended=length_s), Radio()
+    seen.radios["ap", "a"] = radio
+    at_s = frames(radio.rates[False], 0.0, 40.0, [MODES[7]], 800)
+    frames(radio.rates[False], at_s, length_s - at_s, [MODES[6]], 4000)
+    shown = Observed()
+    conclude(shown, seen, "air.pcap", length_s)
+    down = shown.stations["a"].down
+    assert down
+    is_long = length_s > MOST_S
+    assert down.value == (MODES[6] if is_long else MODES[7])
+    assert len(shown.stations["a"].changes) == (0 if is_long else 1)
+    assert any("editcap" in remark for remark in shown.remarks) is is_long
 
 
 def observed(*stations: Station) -> Observed:

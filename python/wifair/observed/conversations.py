@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from wifair.observed.bitrate import Bitrate
 from wifair.observed.network import Change, Counters, Direction, Observed, Station, Traffic, Value, assumed, read
-from wifair.observed.rates import MUCH, Rates
+from wifair.observed.rates import MOST_S, MUCH, Rates, Since
 
 # Sequence numbers further ahead than the largest window are damage; more than this in one step was not captured.
 MOST_AHEAD, MOST_STEP = 2**30, 2**20
@@ -187,6 +187,13 @@ class Radio:
         """Whether a direction is under rate adaptation."""
         return any(each.change_often for each in self.rates.values())
 
+    def turns(self, way: bool, elapsed: float) -> list[Since]:
+        """The rates of a direction in turn; the most frequent one alone in a capture that is too long for changes."""
+        rates = self.rates[way]
+        if elapsed > MOST_S:
+            return rates.most_frequent
+        return rates.adapted() if self.is_adapted else rates.turns()
+
     def is_new(self, is_up: bool, number: tuple[int, int], is_retry: bool) -> bool:
         """Whether a frame was not captured before; a retry may be the first one that the access point received."""
         key = is_up, number
@@ -228,10 +235,15 @@ def conclude(observed: Observed, seen: Seen, file: str, elapsed: float) -> None:
             f"{file}: {seen.damaged} records are cut off or damaged, {seen.left_out} beyond the largest numbers of connections and stations"
         )
     often = sum(radio.is_adapted for radio in radios.values())
-    if often:
+    if often and elapsed <= MOST_S:
         observed.remarks.append(
             f"{file}: the rate of {often} station{'s' if often > 1 else ''} changes often: taken is the most frequent one, of each part of the time "
             f"if one of these is {MUCH:g} times another one"
+        )
+    if elapsed > MOST_S and any(len(rates.turns()) > 1 for radio in radios.values() for rates in radio.rates.values()):
+        observed.remarks.append(
+            f"{file}: links change while it lasts, and changes count in captures of at most {MOST_S:g} s: each link has its most frequent rate; a part of the file, as "
+            "editcap -A and -B cut it, shows them"
         )
     if observed.captured_s is None or elapsed > observed.captured_s.value:
         observed.captured_s = read(elapsed, "the length of the capture", file)
@@ -277,8 +289,8 @@ def _station(
     }
     links: dict[bool, Value[Bitrate] | None] = {True: None, False: None}
     changes: list[Change] = []
-    for way, followed in radio.rates.items() if radio else ():
-        turns = followed.adapted() if radio and radio.is_adapted else followed.turns()
+    for way in links:
+        turns = radio.turns(way, elapsed) if radio else []
         for number, (at_s, rate) in enumerate(turns):
             if number:
                 now = read(rate, "radiotap, the rate from then on", file)

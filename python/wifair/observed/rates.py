@@ -20,6 +20,8 @@ LEAST_S, LEAST_FRAMES = 1.0, 50
 MOST_CHANGES, LEAST_SHARE = 20, 0.8
 # Parts of the time, the length of the first ones in seconds, and the ratio of their rates from which on they count.
 MOST_PARTS, PART_S, MUCH = 20, 1.0, 2.0
+# The longest capture whose changes count, in seconds: runs that compare retries and rates are as long as the capture then.
+MOST_S = 300.0
 
 
 class Since(NamedTuple):
@@ -83,17 +85,19 @@ class Rates:
         self._close(self._began_s + BIN_S)
         if self._is_steady:
             return [Since(0.0, self._turns[0].rate), *self._turns[1:]]
-        return self.adapted() if self.change_often else self._most_frequent
+        return self.adapted() if self.change_often else self.most_frequent
 
     def adapted(self) -> list[Since]:
         """The most frequent rate of each part of the time if one is `MUCH` times another one, else the most frequent rate of all."""
         self._close(self._began_s + BIN_S)
         parts = self._parts.most_frequent()
         speeds = [each.rate.mbps for each in parts]
-        return parts if speeds and max(speeds) >= MUCH * min(speeds) else self._most_frequent
+        return parts if speeds and max(speeds) >= MUCH * min(speeds) else self.most_frequent
 
     @property
-    def _most_frequent(self) -> list[Since]:
+    def most_frequent(self) -> list[Since]:
+        """The most frequent rate, for all of the time; empty without a frame."""
+        self._close(self._began_s + BIN_S)
         return [Since(0.0, rate) for rate, _ in self.counted.most_common(1)]
 
     @property

@@ -17,6 +17,7 @@ from wifair.observed.calibration import LEAST_THINK_S, NEIGHBOURS, Calibrated, R
 from wifair.observed.links import RATES, Keys, Links
 from wifair.observed.loads import Load
 from wifair.observed.network import Observed, Station, Traffic, Value, assumed, read, unknown
+from wifair.observed.rates import MOST_S
 from wifair.scenario.scenario import Scenario
 from wifair.study.job import Bars, no_bars
 
@@ -315,7 +316,11 @@ def _changing_s(observed: Observed) -> float | None:
     """The length of the capture, if links change in it, or flows start after what is the warm-up otherwise."""
     stations = observed.stations.values()
     starts = [each.keys.value.get("start_s", 0) for station in stations for each in station.traffic]
-    if observed.captured_s and (any(each.changes for each in stations) or max(starts, default=0) > WARMUP_S):
+    if (
+        observed.captured_s
+        and observed.captured_s.value <= MOST_S
+        and (any(each.changes for each in stations) or max(starts, default=0) > WARMUP_S)
+    ):
         return round(observed.captured_s.value, 2)
     return None
 
