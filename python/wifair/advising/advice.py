@@ -372,8 +372,9 @@ class _Run:
             if missing:
                 with self.bars("the goals in the scenario as it is") as bar:
                     results = Study(cells, seeds).run(self.threads, bar, self.store, dask=self.dask)
-                    self.advice.remarks = (*self.advising.remarks, *line.waits(results))
-                own = found(self._judged(results), self.advice.plan, missing)[OWN]
+                judged = self._judged(results)
+                self.advice.remarks = (*self.advising.remarks, *line.waits(judged))
+                own = found(judged, self.advice.plan, missing)[OWN]
                 missing = [each for each in missing if not np.isfinite(own[each.criterion.id]).any()]
         for each in missing:
             raise InputError(
