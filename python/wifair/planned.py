@@ -1,4 +1,4 @@
-"""The BSSs of a plan."""
+"""The BSSs of a plan, and keys of what is in it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ SEVERAL = '"neighbours":'
 STEP_MHZ = 5
 # Keys of a plan that one of a single BSS does not have.
 OF_SEVERAL = ("neighbours", "bss_label", "bss_channel", "bss_primary", "bss_punctured")
+# Keys of a station that are its rates, also in an event.
+RATES = ("mcs", "mcs_down", "rate_mbps", "rate_down_mbps")
 
 
 def bsss_of(plan: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from wifair.planned import bsss_of, channels_of, overlap, stations_of, widths_of, wire_of
+from wifair.planned import RATES, bsss_of, channels_of, overlap, stations_of, widths_of, wire_of
 from wifair.results.wire import LONG_WAIT_MS
 from wifair.stats import t_interval
 
@@ -46,8 +46,8 @@ LOSSES = {
 }
 # The largest number of hidden pairs that are named.
 NAMED_PAIRS = 3
-# Keys of a station that an event may set and that are its rates, and how many links and changes of each are named.
-RATES, FEW = ("mcs", "mcs_down", "rate_mbps", "rate_down_mbps"), 3
+# Links that change, and changes of each, that are named.
+FEW = 3
 # The share from which a limit is the main one, and the share from which timeouts are mentioned.
 MOST, SOME = 0.5, 0.2
 

@@ -15,6 +15,7 @@ from typing import Any
 from wifair.errors import ScenarioError
 from wifair.observed.bitrate import ANY, DSSS_MBPS, GENERATIONS, OFDM_MBPS, Bitrate, mbps
 from wifair.observed.network import Observed, Station, Value, assumed, read, unknown
+from wifair.planned import RATES
 from wifair.population import radio
 from wifair.scenario.scenario import Scenario
 from wifair.toml_text import value
@@ -25,8 +26,6 @@ INTERVAL_NS = 800
 # The widest channel of HT, which a VHT rate at 2.4 GHz becomes.
 HT_WIDTH_MHZ, HT_MCS = 40, 7
 
-# The keys of a station's rates.
-RATES = ("mcs", "mcs_down", "rate_mbps", "rate_down_mbps")
 # Both directions of a link change together if they do within this time.
 TOGETHER_S = 0.5
 

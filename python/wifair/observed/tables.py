@@ -14,10 +14,11 @@ from typing import Any
 from wifair.errors import InputError, ScenarioError
 from wifair.observed import loads
 from wifair.observed.calibration import LEAST_THINK_S, NEIGHBOURS, Calibrated, Readings, Share, calibrated
-from wifair.observed.links import RATES, Keys, Links
+from wifair.observed.links import Keys, Links
 from wifair.observed.loads import Load
 from wifair.observed.network import Observed, Station, Traffic, Value, assumed, read, unknown
 from wifair.observed.rates import MOST_S
+from wifair.planned import RATES
 from wifair.scenario.scenario import Scenario
 from wifair.study.job import Bars, no_bars
 
