@@ -37,6 +37,8 @@ pub(crate) struct SeparateSettings {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Released {
     pub link: LinkId,
+    /// Length of its IP packet.
+    pub bytes: u32,
     /// Its flow, if it goes up.
     pub flow: FlowId,
     /// Its share of the airtime of the exchange that delivered it, if the packets are watched.
@@ -268,6 +270,7 @@ impl Nodes {
     pub(crate) fn release(&mut self, is_watched: bool, now: Time) -> Option<Released> {
         let aggregation = self.aggregation.as_mut().expect("packets are in order");
         let (link, packet, airtime) = aggregation.take_released(is_watched)?;
+        let bytes = packet.ip_bytes();
         let flow = match link.direction() {
             Direction::Down => FlowId::default(),
             Direction::Up => {
@@ -279,7 +282,7 @@ impl Nodes {
         if !aggregation.has_released() {
             self.review_reordering(now);
         }
-        Some(Released { link, flow, airtime })
+        Some(Released { link, bytes, flow, airtime })
     }
 
     /// The packet that a recipient has released last, with its link and category.

@@ -6,11 +6,13 @@ use wifair_queue::Direction;
 counters! {
     /// Usage by one station's frames in one direction.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub struct Usage {
+    pub struct Usage |now, _earlier| {
         /// Time occupied by exchanges of these frames, failed ones included, collisions excluded.
         pub airtime: Time,
         /// Packets that reached the upper layer of their receiver, each once.
         pub delivered: u64,
+        /// IP bytes of these.
+        pub delivered_bytes: u64,
         /// Transmissions: PPDUs, or RTS that were not answered.
         pub attempts: u64,
         /// Failures after which the frame was to be retransmitted.
@@ -33,6 +35,8 @@ counters! {
         pub block_ack_requests: u64,
         /// Time integral of the link rate (the rate of the next data frame) in kbit/s · ns.
         pub rate_integral: u128,
+        /// The link rate at the end, in kbit/s.
+        pub rate_kbps: u64 = now.rate_kbps; max,
     }
 }
 

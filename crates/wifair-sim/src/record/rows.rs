@@ -231,8 +231,12 @@ row! {
         airtime_share: f64,
         /// Link rate in Mbit/s: time average of the rate of the next data frame.
         link_rate_mbps: f64,
+        /// The same of the last instant.
+        link_rate_end_mbps: f64,
         /// Data frames delivered.
         frames_delivered: u64,
+        /// IP bytes of these.
+        bytes_delivered: u64,
         /// Transmission attempts.
         attempts: u64,
         /// Attempts after the first.

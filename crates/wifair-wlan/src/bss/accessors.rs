@@ -90,7 +90,11 @@ impl Bss {
 /// Like [`Bss::snapshot`], of a BSS in `field`, if it is in one.
 pub(crate) fn snapshot(bss: &Bss, field: Option<&Field>, now: Time) -> BssSnapshot {
     assert!(bss.is_in_turn(now), "{now} is before the BSS's last event or after its next");
-    let of_link = |row: &LinkRow| Usage { rate_integral: row.rate_integral_at(now), ..row.usage };
+    let of_link = |row: &LinkRow| Usage {
+        rate_integral: row.rate_integral_at(now),
+        rate_kbps: row.rate.as_kbps().into(),
+        ..row.usage
+    };
     let of_station = |rows: &[LinkRow]| StationUsage { up: of_link(&rows[0]), down: of_link(&rows[1]) };
     let mut stations: Vec<_> = bss.exchanges.links.chunks_exact(2).map(of_station).collect();
     let counts = bss.exchanges.medium.counts();

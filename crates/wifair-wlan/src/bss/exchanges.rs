@@ -162,6 +162,7 @@ impl Exchanges {
             return None;
         };
         usage.delivered += 1;
+        usage.delivered_bytes += u64::from(self.nodes.edcaf(sender).departure().packet.ip_bytes());
         if self.meter.is_some() && link.direction() == Direction::Up && !self.meter_frame(flow, now) {
             return None;
         }
@@ -178,8 +179,10 @@ impl Exchanges {
     /// The next packet that a recipient releases in order.
     #[inline(always)] // into the engine's loop
     pub(super) fn release(&mut self, now: Time) -> Option<Event> {
-        let Released { link, flow, airtime } = self.nodes.release(self.meter.is_some(), now)?;
-        self.links[link.index()].usage.delivered += 1;
+        let Released { link, bytes, flow, airtime } = self.nodes.release(self.meter.is_some(), now)?;
+        let usage = &mut self.links[link.index()].usage;
+        usage.delivered += 1;
+        usage.delivered_bytes += u64::from(bytes);
         if self.meter.is_some()
             && link.direction() == Direction::Up
             && !self.meter_released(flow, airtime, now)

@@ -539,7 +539,7 @@ proptest! {
 /// Without what depends on when in a collision a rate adaptation receives its outcome: rates over time.
 fn without_rates(mut trajectory: Trajectory) -> Trajectory {
     for usage in trajectory.end.stations.iter_mut().flat_map(|station| [&mut station.up, &mut station.down]) {
-        usage.rate_integral = 0;
+        (usage.rate_integral, usage.rate_kbps) = (0, 0);
     }
     trajectory
 }

@@ -114,6 +114,8 @@ fn usage(scale: u64, first: u64) -> Usage {
         mpdus: 0,
         block_ack_requests: 0,
         rate_integral: count(9).into(),
+        delivered_bytes: count(10),
+        rate_kbps: 54_000,
     }
 }
 

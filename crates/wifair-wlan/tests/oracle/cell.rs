@@ -193,6 +193,7 @@ impl Cell {
                 lost_after_delivery: from.lost.iter().filter(|id| delivered.contains(id)).count() as u64,
                 internal: from.internal,
                 delivered: at_receiver.received,
+                delivered_bytes: at_receiver.received_bytes,
                 duplicates: at_receiver.received_again,
                 rate_integral: integral + u64::from(rate) * (self.now - since),
             }

@@ -382,6 +382,7 @@ fn tally(usage: &Usage, step: Time) -> Tally {
         lost: usage.lost_at_retry_limit,
         lost_after_delivery: usage.lost_after_delivery,
         delivered: usage.delivered,
+        delivered_bytes: usage.delivered_bytes,
         duplicates: usage.duplicates,
         internal: usage.internal_collisions,
         rate_integral: (usage.rate_integral / unit) as u64,

@@ -149,8 +149,9 @@ pub struct Tally {
     pub lost_after_delivery: u64,
     /// Internal collisions that its frames lost.
     pub internal: u64,
-    /// Frames that reached the receiver's upper layer.
+    /// Frames that reached the receiver's upper layer, and their IP bytes.
     pub delivered: u64,
+    pub delivered_bytes: u64,
     /// Frames that reached the receiver again.
     pub duplicates: u64,
     /// Sum of the link rate over all steps of the clock.
@@ -166,6 +167,7 @@ impl Tally {
             lost_after_delivery: self.lost_after_delivery - earlier.lost_after_delivery,
             internal: self.internal - earlier.internal,
             delivered: self.delivered - earlier.delivered,
+            delivered_bytes: self.delivered_bytes - earlier.delivered_bytes,
             duplicates: self.duplicates - earlier.duplicates,
             rate_integral: self.rate_integral - earlier.rate_integral,
         }
@@ -182,8 +184,17 @@ pub struct Counts {
     pub internal: u64,
     /// Data frames from the peer, decoded the first time.
     pub received: u64,
+    /// IP bytes of these.
+    pub received_bytes: u64,
     /// Data frames from the peer, decoded again.
     pub received_again: u64,
+}
+
+impl Counts {
+    pub fn receive(&mut self, packets: &[Packet]) {
+        self.received += packets.len() as u64;
+        self.received_bytes += packets.iter().map(|packet| u64::from(packet.ip_bytes)).sum::<u64>();
+    }
 }
 
 /// What a node tells the world after it has heard a frame.

@@ -139,7 +139,7 @@ impl Node {
         self.note_next_timeout();
         match passed_on {
             Some(packets) => {
-                self.counts[frame.from].received += packets.len() as u64;
+                self.counts[frame.from].receive(&packets);
                 packets
             }
             None => {
@@ -193,7 +193,7 @@ impl Node {
     }
 
     fn receives(&mut self, frame: &Frame, decoded: Vec<bool>, passed_on: Vec<Packet>) -> Heard {
-        self.counts[frame.from].received += passed_on.len() as u64;
+        self.counts[frame.from].receive(&passed_on);
         Heard::Receives { decoded, passed_on }
     }
 

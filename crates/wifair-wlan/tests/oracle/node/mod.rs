@@ -368,7 +368,7 @@ impl Node {
             for recipient in recipients {
                 let passed_on = recipient.time_out(self.clock, &mut self.events);
                 if !passed_on.is_empty() {
-                    self.counts[peer].received += passed_on.len() as u64;
+                    self.counts[peer].receive(&passed_on);
                     return Some(passed_on);
                 }
             }
