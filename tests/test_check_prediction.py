@@ -211,7 +211,8 @@ def test_small_packets_of_a_flow_count_in_runs_and_in_measurements(tmp_path: Pat
     """Next to an upload a slow download has small packets on average, ACKs among them. It is a flow in spite of that, however much of it there is."""
     pages = {"name": "udp", "rate_mbps": 0.2, "payload_bytes": 400}
     flows = [{"station": "two", "direction": "up"}, {"station": "two", "direction": "down", "application": pages}]
-    results = Scenario(**{**CELL, "stations": [{"name": "two"}], "flows": flows}).run(seeds=2)
+    hosts = {"profile": "today"}  # whose ACKs have timestamps
+    results = Scenario(**{**CELL, "tcp": hosts, "stations": [{"name": "two"}], "flows": flows}).run(seeds=2)
     write(results, tmp_path)
     slow = Quantity("goodput", "two", "down")
     carried = results.datagrams["goodput_mbps"].mean()

@@ -508,6 +508,51 @@ direction = "up"
 """
 
 
+FULL_LINE = """
+[run]
+warmup_s = 3
+duration_s = 10
+[phy]
+name = "802.11ax"
+[wire]
+rate_mbps = 10
+limit_packets = 20
+[tcp]
+profile = "today"
+[[stations]]
+name = "up"
+mcs = 7
+[[stations]]
+name = "call"
+mcs = 5
+[[flows]]
+station = "up"
+direction = "up"
+[[flows]]
+station = "call"
+direction = "up"
+application = { name = "udp", rate_mbps = 1, payload_bytes = 172 }
+[[events]]
+at_s = 9
+station.name = "call"
+station.mcs = 2
+"""
+
+
+def test_a_dump_of_a_run_counts_packets_at_the_radio_and_has_the_last_rates(tmp_path: Path) -> None:
+    """What the line loses afterwards was received, and a rate is not the mean over a change."""
+    (tmp_path / "cell.toml").write_text(FULL_LINE)
+    results = Scenario.from_toml(tmp_path / "cell.toml").run(seeds=1)
+    write(results, tmp_path)
+    up, call = observe([tmp_path / "seed-1" / "station.txt"]).stations.values()
+    [lost] = results.frames["wire"].filter(direction="up")["dropped_packets"]
+    assert lost > 20
+    sizes = [each.counters.up_bytes.value / each.counters.up_packets.value for each in (up, call)]  # type: ignore[union-attr]
+    assert sizes[0] == pytest.approx(1500 + loads.FRAME_BYTES, rel=0.001)
+    assert sizes[1] == 172 + loads.UDP_BYTES + loads.FRAME_BYTES
+    assert [each.up.value.mcs for each in (up, call)] == [7, 2]  # type: ignore[union-attr]
+
+
 @pytest.mark.whole
 def test_a_run_imported_from_its_access_point_has_the_same_links_and_goodput(
     here: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,9 +1,8 @@
 """A run as its access point shows it: `wifair run SCENARIO --as-ap DIR` writes what `iw` would print.
 
-The counters are those of the measurement, without the warm-up. mac80211 counts bytes with the 802.11 header. Results have packets per
-station and direction, and bytes of the data of each flow; packets that are not data of a flow count as ACKs of 52 bytes, the size that they
-have with timestamps. The channel is one of the band, and addresses are locally administered. What results do not have is left out: signal,
-expected throughput, inactive time, noise.
+The counters are those of the measurement, without the warm-up. mac80211 counts packets that pass the radio, with the 802.11 header. A bit rate is that
+of the last instant. The channel is one of the band, and addresses are locally administered. What results do not have is left out: signal, expected
+throughput, inactive time, noise.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import polars as pl
 from wifair.observed import bitrate
 from wifair.observed.bitrate import GENERATIONS, PHYS, Bitrate
 from wifair.observed.calibration import NEIGHBOURS, RETRIES
-from wifair.observed.loads import DIRECTIONS, FRAME_BYTES, TCP_BYTES, UDP_BYTES
+from wifair.observed.loads import DIRECTIONS, FRAME_BYTES
 from wifair.results.bsss import TABLE as BSSS
 from wifair.results.results import writable_folder
 
@@ -30,11 +29,11 @@ DEVICE = "wlan0"
 FIRST_STATION = 0x0A00_0001
 # By band in GHz: a channel and its frequency in MHz.
 CHANNELS = {2.4: (6, 2437), 5: (36, 5180), 6: (1, 5955)}
-# Tables with a row per station and direction, or per flow of these.
-OF_STATIONS = ("stations", "flows", "datagrams")
+# PHYs without widths.
+OLDER = GENERATIONS[: GENERATIONS.index("802.11n")]
 Row = dict[str, Any]
-# The rows of a run by table, station and direction.
-Sent = dict[tuple[str, str, str], list[Row]]
+# The rows of a run's stations by label and direction.
+Sent = dict[tuple[str, str], Row]
 STATION, SURVEY, INFO = "station.txt", "survey.txt", "info.txt"
 
 
@@ -58,13 +57,13 @@ def files(results: Results, plan: Mapping[str, Any], scenario: str, seed: int) -
     mine = {
         name: frame.filter((pl.col("scenario") == scenario) & (pl.col("seed") == seed))
         for name, frame in results.frames.items()
-        if name in ("runs", BSSS, *OF_STATIONS)
+        if name in ("runs", BSSS, "stations")
     }
     mine["stations"] = mine["stations"].with_columns(mpdu_retries=RETRIES)
     rows = {name: frame.to_dicts() for name, frame in mine.items()}
     [run] = rows["runs"]
     frequency, width = _channel(plan)
-    sent = _sent(rows)
+    sent = {(row["station"], row["direction"]): row for row in rows["stations"]}
     numbered = enumerate(each["label"] for each in plan["bss"]["stations"])
     yield STATION, "".join(_station(sent, plan, number) for number, label in numbered if label != NEIGHBOURS)
     yield SURVEY, _survey(run, _busy_share(run, rows.get(BSSS, [])), frequency)
@@ -77,24 +76,16 @@ def _channel(plan: Mapping[str, Any]) -> tuple[int, int]:
     """Frequency and width in MHz."""
     phy = plan["bss"]["phy"]
     older = 2.4 if phy["name"] in ("802.11b", "802.11g") else 5
-    return CHANNELS[phy.get("band_ghz") or older][1], phy.get("width_mhz") or 20
-
-
-def _sent(rows: Mapping[str, list[Row]]) -> Sent:
-    found: Sent = {}
-    for name in OF_STATIONS:
-        for row in rows.get(name, []):
-            found.setdefault((name, row["station"], row["direction"]), []).append(row)
-    return found
+    return CHANNELS[phy.get("band_ghz") or older][1], _width(phy)
 
 
 def _station(sent: Sent, plan: Mapping[str, Any], number: int) -> str:
     station = plan["bss"]["stations"][number]
     label = station["label"]
-    own = {way: sent["stations", label, way][0] for way in DIRECTIONS}
+    own = {way: sent[label, way] for way in DIRECTIONS}
     elapsed_s = plan["run"]["duration_s"]
-    size = {way: _bytes(sent, plan, own[way], way, elapsed_s) for way in DIRECTIONS}
-    rate = {way: bitrate.text(mode_of(plan["bss"], station, own[way]["link_rate_mbps"], way)) for way in DIRECTIONS}
+    size = {way: each["bytes_delivered"] + FRAME_BYTES * each["frames_delivered"] for way, each in own.items()}
+    rate = {way: bitrate.text(mode_of(plan["bss"], station, own[way]["link_rate_end_mbps"], way)) for way in DIRECTIONS}
     down, up = own["down"], own["up"]
     fields = [
         ("rx bytes", f"{size['up']}"),
@@ -114,46 +105,33 @@ def _station(sent: Sent, plan: Mapping[str, Any], number: int) -> str:
     return f"Station {address} (on {DEVICE})\n" + "".join(f"\t{name}:\t{told}\n" for name, told in fields)
 
 
-def _bytes(sent: Sent, plan: Mapping[str, Any], row: Row, way: str, elapsed_s: float) -> int:
-    """Bytes with 802.11 headers that a station received or sent."""
-    data_bytes = data_packets = 0.0
-    of_plan = {flow["label"]: flow for flow in plan["flows"]}
-    for flow in sent.get(("flows", row["station"], way), []):
-        if flow["transport"] != "tcp":
-            continue
-        tcp = of_plan[flow["label"]]["tcp"]
-        flow_bytes = (flow["throughput_ip_mbps"] or 0) * 1e6 / 8 * elapsed_s
-        data_bytes += flow_bytes
-        data_packets += flow_bytes / (tcp["mss_bytes"] + tcp["header_bytes"])
-    for flow in sent.get(("datagrams", row["station"], way), []):
-        data_bytes += (flow["goodput_mbps"] or 0) * 1e6 / 8 * elapsed_s + UDP_BYTES * flow["received_packets"]
-        data_packets += flow["received_packets"]
-    packets = int(row["frames_delivered"])
-    acks = max(packets - data_packets, 0)
-    return round(data_bytes + acks * TCP_BYTES + packets * FRAME_BYTES)
-
-
 def mode_of(bss: Mapping[str, Any], station: Mapping[str, Any], rate_mbps: float, way: str) -> Bitrate:
-    """The mode of a link whose mean rate was `rate_mbps`: that with the nearest rate, of those that the keys leave open."""
+    """The mode of a link whose rate was `rate_mbps`: that with the nearest rate, of those that the keys leave open."""
     phy = {**bss["phy"], **{key: found for key, found in (station["phy"] or {}).items() if found is not None}}
     generation = phy["name"]
     if generation not in {name for name, _, _ in PHYS.values()}:
         return Bitrate(rate_mbps)
     mcs = station["mcs_down"] if way == "down" and station["mcs_down"] is not None else station["mcs"]
     is_ht, he = generation == "802.11n", GENERATIONS.index(generation) >= GENERATIONS.index("802.11ax")
-    streams = [station["streams"] or phy.get("streams")]
+    most = station["streams"] or phy.get("streams") or 1
     if is_ht and mcs is not None:
-        streams, mcs = [mcs // 8 + 1], mcs % 8
+        most, mcs = max(most, mcs // 8 + 1), mcs % 8
     choices = product(
         range(10) if generation == "802.11ac" else range(8 if is_ht else 14 if generation == "802.11be" else 12),
-        streams if streams[0] else range(1, bitrate.MOST_STREAMS[generation] + 1),
-        [phy.get("width_mhz") or 20],
+        range(most, 0, -1),
+        [_width(phy)],
         [phy["guard_interval_ns"]] if phy.get("guard_interval_ns") else bitrate.HE_GI_NS if he else (800, 400),
     )
     known = [Bitrate(bitrate.mbps(generation, *mode), generation, *mode) for mode in choices]
-    found = min(known, key=lambda mode: (round(abs(mode.mbps - rate_mbps), 3), mode.mcs != mcs))
+    found = min(known, key=lambda mode: (round(abs(mode.mbps - rate_mbps), 3), mode.mcs != mcs, -mode.streams))
     index = (found.mcs or 0) + (8 * (found.streams - 1) if is_ht else 0)
     return Bitrate(found.mbps, generation, index, found.streams, found.width_mhz, found.guard_interval_ns)
+
+
+def _width(phy: Mapping[str, Any]) -> int:
+    """The channel width in MHz, without the key the PHY's default."""
+    is_narrow = phy["name"] in (*OLDER, "802.11n") or phy.get("band_ghz") == 2.4
+    return phy.get("width_mhz") or (20 if is_narrow else 80)
 
 
 def _busy_share(run: Row, bsss: list[Row]) -> float:
