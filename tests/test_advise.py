@@ -938,7 +938,10 @@ def test_assumptions_vary_by_family_and_the_rest_is_named() -> None:
                 f"[[stations]]\nname = 's{i}'\nmcs = 7  # assumed: a rate\nmcs_down = 5  # read: a rate"
                 for i in range(3)
             ),
-            *(f"[[flows]]  # 3 Mbps; assumed: bulk: much\nstation = 's{i}'\ndirection = 'down'" for i in range(3)),
+            *(
+                f"[[flows]]\nstation = 's{i}'\ndirection = 'down'\napplication = 'bulk'  # assumed: bulk: much"
+                for i in range(3)
+            ),
             "[[flows]]\nstation = 's0'\ndirection = 'down'",
             "application = { name = 'web', min_bytes = 20_000, max_bytes = 60_000, step_bytes = 10_000, think_mean_s = 2.0 }  # assumed: documents",
         ]
@@ -954,14 +957,13 @@ def test_assumptions_vary_by_family_and_the_rest_is_named() -> None:
         "wire.rate_mbps",
         "tcp.profile",
         "stations.mcs",
-        "flows",
         "flows.application",
     }
     assert [each.family for each in unvaried] == ["mac.edca"]
     assert [each["mcs"] for each in others["stations.mcs", "-2"].plan()["bss"]["stations"]] == [5, 5, 5]
     assert others["wire.rate_mbps", "125"].plan()["wire"]["rate_mbps"] == 125
     assert others["flows.application", "twice the load"].plan()["flows"][3]["application"]["think_mean_s"] == 1
-    idle = others["flows", "1 of these 3 flows is idle"].plan()
+    idle = others["flows.application", "1 of these 3 flows is idle"].plan()
     assert [flow["station"] for flow in idle["flows"]] == ["s0", "s2", "s0"]
     assert [each["label"] for each in idle["bss"]["stations"]] == ["s0", "s2"]
     assert all(each.scenario.plan_json != scenario.plan_json for each in found)

@@ -18,6 +18,7 @@ from wifair.cli.fit import print_best
 from wifair.errors import InputError
 from wifair.fitting import Fitted, Fitting, FittingInterrupted, measurement, wording
 from wifair.fitting.estimates import Estimate, estimates
+from wifair.fitting.held_back import held_back
 from wifair.fitting.held_out import Split, split
 from wifair.fitting.objective import Objective
 from wifair.fitting.search import ALL, Parameter, Point, Search, Searched, key
@@ -27,7 +28,7 @@ from wifair.observed.as_ap import write
 from wifair.observed.origins import Mark, marks, replaced
 from wifair.observed.shown import Quantity
 from wifair.observed.written import text
-from wifair.prediction.as_it_is import judged
+from wifair.prediction.as_it_is import Judged, judged
 from wifair.prediction.measurement import Measured, Measurement, short_runs
 from wifair.stats import Values
 from wifair.study.job import Cell
@@ -90,7 +91,8 @@ def searching(model: Model, parameters: Sequence[Parameter], truth: Values, runs
             for point in points
         ]
 
-    return Search(parameters, dict(zip(GOODPUT, drawn, strict=True)), RUN_S, measure, runs=runs), drawn
+    [own] = measure([{each.name: each.kept for each in parameters}], range(1, ALL + 1))
+    return Search(parameters, dict(zip(GOODPUT, drawn, strict=True)), RUN_S, own, measure, runs=runs), drawn
 
 
 def test_planted_values_are_found() -> None:
@@ -146,7 +148,7 @@ def worded(planted: Mapping[str, Any], beyond: float = 0.0) -> Fitted:
             (),
             each.values,
             each.kept,
-            lambda _, value: value,
+            lambda _mark, _, value: value,
             lambda value: f"{value:g}" if isinstance(value, float) else str(value),
         )
         for each in parameters
@@ -373,6 +375,110 @@ def test_another_network_is_refused(observed: Path, here: Cli, tmp_path: Path) -
     assert done.stdout.startswith("No fit: with the best values found, ")
     assert "station-3" in done.stdout
     assert not (tmp_path / "fitted.toml").exists()
+
+
+BULK_ASSUMED = """
+[run]
+warmup_s = 4
+duration_s = 20
+[phy]
+name = "802.11n"
+streams = 1
+[mac]
+edca = { classify = "dscp" }
+[ap]
+scheme = "mac80211"
+hardware = "firmware"
+[wire]
+rate_mbps = 100  # unknown: the line
+one_way_delay_ms = 15
+[tcp]
+profile = "today"
+[[stations]]
+name = "near"
+mcs = 5
+[[stations]]
+name = "quiet"
+mcs = 5
+[[stations]]
+name = "far"
+mcs = 1
+[[flows]]
+station = "near"
+direction = "down"
+application = "bulk"  # assumed: bulk: much
+[[flows]]
+station = "quiet"
+direction = "down"
+application = "bulk"  # assumed: bulk: much
+[[flows]]
+station = "far"
+direction = "up"
+application = "bulk"  # assumed: bulk: much
+"""
+QUIET = {"name": "web", "min_bytes": 50_000, "max_bytes": 150_000, "step_bytes": 50_000, "think_mean_s": 0.5}
+
+
+@pytest.mark.whole
+def test_a_flow_that_its_application_holds_back_is_found(tmp_path: Path, here: Cli) -> None:
+    """Not by the line, although a slow one would also give the flow less: the others would have less as well."""
+    path, out = tmp_path / "mine.toml", tmp_path / "fitted.toml"
+    path.write_text(BULK_ASSUMED)
+    there = Scenario.from_toml(path, [("flows[1].application", QUIET)])
+    write(there.run(seeds=[1, 2, 3]), tmp_path / "measured")
+    done = here("fit", path, tmp_path / "measured", "--runs", "80", "--out", out)
+    assert done.returncode == 0, done.stdout + done.stderr
+    fitted = Scenario.from_toml(out).settings()
+    applications = [flow["application"] for flow in fitted["flows"]]
+    assert [applications[0], applications[2]] == ["bulk", "bulk"]
+    assert applications[1]["name"] == "web"
+    assert re.search(r"^flows.application  held back\b", done.stdout, re.MULTILINE)
+    [line] = [mark for mark in marks(out.read_text()) if mark.path == "wire.rate_mbps"]
+    assert line.others[0] < 100 <= line.others[1]
+    known = measurement(tmp_path / "measured")
+    names = dict(zip(known.keys, ("near", "quiet", "far"), strict=True))
+    quiet = known.quantities(names, frozenset([("quiet", "down")]))[Quantity("goodput", "quiet", "down")]
+    after = Scenario.from_toml(out).run(seeds=24).flows.filter(station="quiet")["goodput_mbps"].mean()
+    assert after == pytest.approx(quiet.values[:2].mean(), rel=0.2)  # the third was held out
+    as_known = here("fit", path, tmp_path / "measured", "--runs", "80", "--set", "wire.rate_mbps=100")
+    assert as_known.stdout.startswith("A fit: ")
+    path.write_text(BULK_ASSUMED.replace("  # assumed: bulk: much", "").replace("  # unknown: the line", ""))
+    none = here("fit", path, tmp_path / "measured")
+    assert "the scenario has no value that may vary" in none.stderr
+
+
+def test_flows_with_more_in_runs_than_measured_may_be_held_back() -> None:
+    """Those alone that are bulk by a rule and alone at their station in their direction; the one with the largest excess first."""
+    scenario = Scenario.from_settings(tomllib.loads(BULK_ASSUMED))
+    found = marks(BULK_ASSUMED)
+
+    def judged_as(station: str, direction: str, measured: float, simulated: float, missed: float) -> Judged:
+        return Judged(Quantity("goodput", station, direction), measured, simulated, missed)
+
+    near, far = judged_as("near", "down", 2.0, 8.0, 3.0), judged_as("far", "up", 1.0, 3.0, 4.0)
+    others = [
+        judged_as("quiet", "down", 9.0, 3.0, 5.0),  # less than measured
+        judged_as("quiet", "down", 2.0, 3.0, 0.9),  # within
+        judged_as("quiet", "up", 1.0, 3.0, 4.0),  # no such flow
+        Judged(Quantity("airtime", "near"), 0.1, 0.3, 4.0),
+    ]
+    held = held_back(scenario, found, [*others, far, near])
+    assert held
+    assert [mark.path for mark in held.marks] == ["flows[2].application", "flows[0].application"]
+    assert (held.values, held.kept) == (Choices((0, 1, 2)), 0)
+    settings = scenario.settings()
+    held.applied(settings, 1)
+    first, second, third = (flow["application"] for flow in settings["flows"])
+    assert (first, second, third["name"]) == ("bulk", "bulk", "web")
+    mean_bytes = (third["min_bytes"] + third["max_bytes"]) / 2
+    assert mean_bytes * 8e-6 / (third["think_mean_s"] + mean_bytes * 8e-6 / 3.0) == pytest.approx(1.0, rel=0.15)
+    assert held_back(scenario, found, others) is None
+    twice = Scenario.from_settings(tomllib.loads(BULK_ASSUMED + '[[flows]]\nstation = "far"\ndirection = "up"\n'))
+    alone = held_back(twice, found, [far, near])
+    assert alone
+    assert [mark.path for mark in alone.marks] == ["flows[0].application"]
+    known = [mark for mark in found if mark.family != "flows.application"]
+    assert held_back(scenario, known, [far, near]) is None
 
 
 def test_runs_that_are_shorter_than_the_measurement_are_named(observed: Path) -> None:

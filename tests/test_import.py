@@ -171,7 +171,7 @@ def test_a_dump_of_the_kernel_gives_its_stations(name: str) -> None:
     assert found["phy"] == {"name": "802.11n", "band_ghz": 5, "width_mhz": 20, "streams": 1, "guard_interval_ns": 800}
     assert [(each["mcs"], each["mcs_down"]) for each in found["stations"]] == [(7, 7)] * 3
     assert [flow["direction"] for flow in found["flows"]] == ["down", "up"] * 3
-    assert not any("application" in flow for flow in found["flows"])
+    assert {flow["application"] for flow in found["flows"]} == {"bulk"}
     assert "current time - associated at 3.136 s" in made
 
 
@@ -351,7 +351,7 @@ def test_clients_of_openwrt_are_stations() -> None:
     found, _ = scenario_of("ubus.txt", "hostapd.txt")
     rates = [(each["mcs"], each["mcs_down"]) for each in found["stations"]]
     assert rates == [(7, 8), (0, 3)]
-    assert [(flow["direction"], "application" in flow) for flow in found["flows"]] == [("down", False), ("up", False)]
+    assert [(flow["direction"], flow["application"]) for flow in found["flows"]] == [("down", "bulk"), ("up", "bulk")]
 
 
 def test_a_dump_with_a_time_counts_before_one_without() -> None:
@@ -753,7 +753,7 @@ def test_the_think_time_of_documents_is_told_from_the_time_of_transfers(tmp_path
     write(cell.run(seeds=1), tmp_path)
     files = [tmp_path / "seed-1" / name for name in ("station.txt", "survey.txt", "info.txt")]
     made = document(observe(files), "x")
-    tables = [each for each in made.tables if "application" in each.keys]
+    tables = [each for each in made.tables if "application" in each.keys and each.keys["application"].value != "bulk"]
     settings = made.scenario().override({"run.duration_s": 200, "run.record_transfers": False})
     goodput = settings.run(seeds=4).flows.group_by("label").agg(pl.mean("goodput_mbps"))
     rates = dict(goodput.select("label", "goodput_mbps").iter_rows())
@@ -1083,7 +1083,7 @@ def test_packets_that_are_not_full_on_average_are_those_of_documents() -> None:
         for load in found
         if load.direction == "down"
     }
-    assert rules["bulk"] == rules["both"] == {}
+    assert rules["bulk"] == rules["both"] == {"application": "bulk"}
     assert rules["pages"]["application"]["name"] == "web"
 
 

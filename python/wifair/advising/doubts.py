@@ -16,6 +16,7 @@ from typing import Any
 from wifair.analysis.sweep import label
 from wifair.errors import InputError
 from wifair.everything.contenders import REFERENCE
+from wifair.observed.network import BULK
 from wifair.observed.origins import Mark
 from wifair.scenario.profiles import PROFILES
 from wifair.scenario.scenario import Scenario
@@ -36,7 +37,7 @@ Alternative = tuple[str, Callable[[Settings], None]]
 class Freedom:
     """What the values of one assumption may be.
 
-    `values` is the range of a parameter, and `change` gives the value that it makes of a value; `kept` is the parameter that makes no difference.
+    `values` is the range of a parameter, and `change` gives the value that it makes of the value of a mark; `kept` is the parameter that makes no difference.
     `words` describes a value of the parameter, for the first of the marks.
     """
 
@@ -45,7 +46,7 @@ class Freedom:
     marks: Sequence[Mark]
     values: Range
     kept: Any
-    change: Callable[[Any, Any], Any]
+    change: Callable[[Mark, Any, Any], Any]
     words: Callable[[Any], str]
 
     @property
@@ -58,7 +59,7 @@ class Freedom:
         """Changes each marked value that the settings still have."""
         for mark in self.marks:
             if (value := value_at(settings, mark)) is not None:
-                _place(settings, mark, self.change(value, parameter))
+                _place(settings, mark, self.change(mark, value, parameter))
 
 
 @dataclass(frozen=True)
@@ -84,24 +85,25 @@ def doubts(scenario: Scenario, marks: Sequence[Mark]) -> tuple[list[Doubt], list
     found: list[Doubt] = []
     unvaried: list[Unvaried] = []
     for listed in _groups(marks):
-        family, why = listed[0].family, _why(listed[0])
+        family, reason = listed[0].family, why(listed[0])
         mine = [
-            Doubt(family, why, other, changed)
+            Doubt(family, reason, other, changed)
             for other, change in _alternatives(scenario.settings(), listed)
             if (changed := _changed(scenario, change)) is not None
         ]
         found += mine
         if not mine:
-            unvaried.append(Unvaried(family, why))
+            unvaried.append(Unvaried(family, reason))
     return found, unvaried
 
 
 def freedoms(scenario: Scenario, marks: Sequence[Mark]) -> tuple[list[Freedom], list[Unvaried]]:
-    """What may vary of a file, and what is assumed without a rule by which it could. What is fitted does not vary."""
+    """What may vary of a file, and what is assumed without a rule by which it could. What is fitted does not vary. Whether a flow is bulk depends on runs."""
     found: list[Freedom] = []
     unvaried: list[Unvaried] = []
-    for listed in _groups([mark for mark in marks if mark.origin != "fitted"]):
-        freedom = _freedom(scenario.settings(), listed)
+    settings = scenario.settings()
+    for listed in _groups([mark for mark in marks if mark.origin != "fitted" and value_at(settings, mark) != BULK]):
+        freedom = _freedom(settings, listed)
         takes = (
             [other for other in freedom.others if _changed(scenario, partial(freedom.applied, parameter=other))]
             if freedom
@@ -110,7 +112,7 @@ def freedoms(scenario: Scenario, marks: Sequence[Mark]) -> tuple[list[Freedom], 
         if freedom and takes:
             found.append(freedom)
         else:
-            unvaried.append(Unvaried(listed[0].family, _why(listed[0])))
+            unvaried.append(Unvaried(listed[0].family, why(listed[0])))
     return found, unvaried
 
 
@@ -126,7 +128,8 @@ def _assumption(mark: Mark) -> tuple[str, str, str]:
     return mark.family, mark.origin, mark.what
 
 
-def _why(mark: Mark) -> str:
+def why(mark: Mark) -> str:
+    """Why a value may vary."""
     return f"{mark.origin}: {mark.what}"
 
 
@@ -144,9 +147,9 @@ def _changed(scenario: Scenario, change: Callable[[Settings], None]) -> Scenario
 def _alternatives(settings: Settings, marks: Sequence[Mark]) -> Iterator[Alternative]:
     """Other values of what these marks name, which follow from one assumption."""
     first = marks[0]
-    if first.family == "flows":
-        gone = {int(mark.path.partition("[")[2].rstrip("]")) for mark in marks[1::2] or marks[:1]}
-        if "bulk" in first.what and len(gone) < len(settings["flows"]):
+    if first.origin != "fitted" and value_at(settings, first) == BULK:
+        gone = {index(mark) for mark in marks[1::2] or marks[:1]}
+        if len(gone) < len(settings["flows"]):
             yield (
                 f"{len(gone)} of these {len(marks)} flows {'is' if len(gone) == 1 else 'are'} idle",
                 partial(_without, gone=gone),
@@ -167,7 +170,12 @@ def _freedom(settings: Settings, marks: Sequence[Mark]) -> Freedom | None:
     value = value_at(settings, first)
     rule = RULES.get(first.family, partial(_numbers, factors=FACTORS[first.origin]))
     found = rule(value)
-    return Freedom(first.family, _why(first), marks, *found) if found else None
+    if not found:
+        return None
+    values, kept, change, words = found
+    return Freedom(
+        first.family, why(first), marks, values, kept, lambda _, value, parameter: change(value, parameter), words
+    )
 
 
 # The range of a parameter for a value, the parameter that keeps it, what the parameter makes of each value, and its words.
@@ -212,6 +220,8 @@ def _errors(value: Any) -> Rule | None:
 
 
 def _loads(value: Any) -> Rule | None:
+    if value == BULK:
+        return None
     words = {0.5: "half the load", 2.0: "twice the load"}
     return FACTORS["assumed"], 1.0, _loaded, lambda factor: words.get(factor, f"{factor:.3g} times the load")
 
@@ -245,6 +255,11 @@ def _loaded(application: Any, factor: float) -> Any:
         if "rate_mbps" in application:
             return {**application, "rate_mbps": application["rate_mbps"] * factor}
     return application
+
+
+def index(mark: Mark) -> int:
+    """The number of a mark's table in its list."""
+    return int(mark.path.partition("[")[2].partition("]")[0])
 
 
 def _keys(mark: Mark) -> list[str | int]:

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from wifair.advising.doubts import Freedom, Unvaried, freedoms
 from wifair.errors import InputError, Interrupted
 from wifair.fitting.estimates import Alike, Estimate, estimates
+from wifair.fitting.held_back import flow_of, held_back, may_be_held_back
 from wifair.fitting.held_out import Split, loads, split
 from wifair.fitting.objective import Objective, Runs
 from wifair.fitting.search import ALL, BATCH, FINALISTS, FIRST, Parameter, Point, Search, Searched, key
 from wifair.observed.origins import Mark
-from wifair.observed.shown import network, of_runs, with_cell
-from wifair.prediction.as_it_is import Judged, judged
+from wifair.observed.shown import Quantity, network, of_runs, with_cell
+from wifair.prediction.as_it_is import Judged, judged, read_loads
 from wifair.prediction.measurement import Measurement, measurement, named, short_runs
 from wifair.scenario.scenario import Scenario
 from wifair.study.job import Bars, Cell, no_bars
@@ -82,9 +83,11 @@ class Fitting:
     def __init__(self, scenario: Scenario, marks: Sequence[Mark], measured: Measurement, runs: int = RUNS) -> None:
         if runs < LEAST_RUNS:
             raise InputError(f"runs: {runs} is not allowed; allowed here: {LEAST_RUNS} or more.")
-        self.scenario = scenario
+        self.scenario, self.marks = scenario, marks
         self.freedoms, self.unvaried = freedoms(scenario, marks)
-        if not self.freedoms:
+        # Flows that may be held back, once runs have shown them.
+        self._held: Freedom | None = None
+        if not self.freedoms and not may_be_held_back(scenario, marks):
             raise InputError(
                 "the scenario has no value that may vary; allowed here: a file with comments `# assumed:` or `# unknown:`, as `wifair import` writes."
             )
@@ -125,19 +128,28 @@ class Fitting:
     ) -> Fitted:
         """Runs it. Replications in the store are not run again. Ctrl-C raises `FittingInterrupted`.
 
+        The first runs, of the scenario as it is, tell which flows may be held back by their applications.
+
         `dask` is a scheduler's address or "local", to run on that cluster.
         """
+        start = {each.name: each.kept for each in self.parameters()}
+        found = Searched(self.parameters(), start, start)
+        fitted = Fitted(self.split, self.freedoms, self.unvaried, found, self.scenario, short=self.short)
 
         def measure(points: Sequence[Point], seeds: range) -> list[Runs]:
             cells = [Cell(f"{i}", self.changed(point)) for i, point in enumerate(points)]
-            title = f"{search.found.runs} replications done; {len(cells)} scenarios, seeds {seeds[0]} to {seeds[-1]}"
+            title = f"{fitted.searched.runs} replications done; {len(cells)} scenarios, seeds {seeds[0]} to {seeds[-1]}"
             with bars(title) as bar:
                 results = Study(cells, seeds).run(threads, bar, store, dask=dask)
             return [with_cell(of_runs(results, cell.name), set(self.split.flows)) for cell in cells]
 
-        search = Search(self.parameters(), self.split.fitted, self.duration_s, measure, self._is_possible, self.runs)
-        fitted = Fitted(self.split, self.freedoms, self.unvaried, search.found, self.scenario, short=self.short)
         try:
+            [own] = measure([start], range(1, ALL + 1))
+            self._add_held_back(own)
+            search = Search(
+                self.parameters(), self.split.fitted, self.duration_s, own, measure, self._is_possible, self.runs
+            )
+            fitted.freedoms, fitted.searched = self.freedoms, search.found
             search.run()
             fitted.scenario = self.changed(search.found.best)
             fitted.estimates, fitted.alike = estimates(search.found, self.duration_s)
@@ -148,9 +160,27 @@ class Fitting:
         except (StudyInterrupted, KeyboardInterrupt):
             raise FittingInterrupted(fitted) from None
         search.found.runs += len(FRESH)
-        fitted.held = judged(self.split.held, fresh, self.duration_s, self.loads)
+        known = {**self.loads, **self._fitted_loads(search.found.best)}
+        fitted.held = judged(self.split.held, fresh, self.duration_s, known)
         fitted.seen = judged(self.split.fitted, fresh, self.duration_s)
         return fitted
+
+    def _add_held_back(self, own: Runs) -> None:
+        """Adds the number of flows that may be held back to what may vary."""
+        if self._held:
+            self.freedoms = self.freedoms[:-1]
+        self._held = held_back(self.scenario, self.marks, judged(self.split.fitted, own, self.duration_s))
+        if self._held:
+            self.freedoms = [*self.freedoms, self._held]
+
+    def _fitted_loads(self, best: Point) -> dict[Quantity, float]:
+        """The quantities of flows that are held back, whose load is what was measured in the fitted part, with the seconds of that."""
+        if not self._held:
+            return {}
+        *_, count = best.values()
+        flows = frozenset(flow_of(self.scenario, mark) for mark in self._held.marks[:count])
+        fitted = self.split.fitted
+        return {what: seconds for what in read_loads(fitted, flows) if (seconds := fitted[what].elapsed_s)}
 
     def _is_possible(self, point: Point) -> bool:
         try:

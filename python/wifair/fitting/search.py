@@ -1,6 +1,6 @@
 """The search for the values of parameters with which runs are nearest to a measurement.
 
-1. The scenario as it is runs with seeds 1 to 12.
+1. The scenario as it is has run with seeds 1 to 12.
 2. Optuna proposes batches of points, as in `wifair tune`, until the replications are used up. Each point runs with seeds 1 to 3.
 3. The four best points and the scenario as it is run with seeds 1 to 12.
 4. Around the best one, each parameter takes other values alone, with seeds 1 to 3: all choices, and numbers near its value. Those that are better there also
@@ -104,28 +104,28 @@ def key(point: Point) -> str:
 
 
 class Search:
-    """A search. `is_possible` says whether a point can run; `runs` is the number of replications of steps 1 to 3."""
+    """A search. `own` are the runs of step 1, `is_possible` says whether a point can run, and `runs` is the number of replications of steps 1 to 3."""
 
     def __init__(
         self,
         parameters: Sequence[Parameter],
         measured: Mapping[Quantity, Measured],
         duration_s: float,
+        own: Runs,
         measure: Measure,
         is_possible: Callable[[Point], bool] = lambda _: True,
         runs: int = 300,
     ) -> None:
-        self.parameters, self.measured, self.duration_s = parameters, measured, duration_s
+        self.parameters = parameters
         self.measure, self.is_possible, self.budget = measure, is_possible, runs
         start = {each.name: each.kept for each in parameters}
-        self.found = Searched(parameters, start, start)
+        objective = Objective(measured, own, duration_s)
+        self.found = Searched(parameters, start, start, objective, {key(start): own}, runs=ALL)
         self.asked: list[Point] = []
 
     def run(self) -> Searched:
         """Runs it; `found` is what is known meanwhile."""
         found = self.found
-        self._more([found.start], ALL)
-        found.objective = Objective(self.measured, found.of(found.start), self.duration_s)
         self._ask()
         finalists = [found.start, *sorted(self.asked, key=lambda point: self.value(point, FIRST))[:FINALISTS]]
         self._more(finalists, ALL)
@@ -158,7 +158,9 @@ class Search:
         return self.found.objective(self.found.of(point), seeds)
 
     def _ask(self) -> None:
-        """Step 2: batches of the optimiser."""
+        """Step 2: batches of the optimiser, if anything may vary."""
+        if not self.parameters:
+            return
         asker = Asker({each.name: each.values for each in self.parameters}, 1)
         seen = {key(self.found.start)}
 

@@ -24,7 +24,7 @@ def text(fitted: Fitted, original: str, measured: str) -> str:
         for mark in freedom.marks if estimate.is_known else ():
             found, old = value_at(settings, mark), value_at(as_it_was, mark)
             if found is not None:
-                others = [value(freedom.change(old, each)) for each in estimate.others]
+                others = [value(freedom.change(mark, old, each)) for each in estimate.others]
                 listed = f"{FITS_AS_WELL}[{', '.join(others)}]; " if others else ""
                 new[mark.path] = (
                     value(found),

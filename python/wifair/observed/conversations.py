@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from wifair.observed.bitrate import Bitrate
-from wifair.observed.network import Change, Counters, Direction, Observed, Station, Traffic, Value, assumed, read
+from wifair.observed.network import BULK, Change, Counters, Direction, Observed, Station, Traffic, Value, assumed, read
 from wifair.observed.rates import MOST_S, MUCH, Rates, Since
 
 # Sequence numbers further ahead than the largest window are damage; more than this in one step was not captured.
@@ -342,12 +342,15 @@ def _traffic(
             )
         elif connection.protocol == TCP and mbps[way] >= LEAST_MBPS and _is_bulk(each, began + elapsed, elapsed):
             start_s = round((each.first_at or began) - began, 1)
-            what = f"data, or waits to send it again, in at least {BULK_SECONDS * 100:.0f} % of the seconds since its start"
-            remark = f"{mbps[way]:.3g} Mbps of payload; assumed: bulk, since it has {what}"
+            what = f"bulk: data, or waits to send it again, in at least {BULK_SECONDS * 100:.0f} % of the seconds since its start"
+            remark = f"{mbps[way]:.3g} Mbps of payload"
             keys: dict[str, Any] = {"start_s": start_s} if start_s >= 1 else {}
             if each.dscp:
                 keys["tcp"] = _marked(each)
-            flows.append(Traffic(direction, read(keys, "sequence numbers of TCP", file), remark, mbps[way]))
+            bulk = {"application": assumed(BULK, what)}
+            flows.append(
+                Traffic(direction, read(keys, "sequence numbers of TCP", file), remark, mbps[way], assumed=bulk)
+            )
         elif connection.protocol == TCP:
             rest[way] = mbps[way]
     return flows, rest

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wifair.observed.network import Counters, Direction, Observed, Station, Value
+from wifair.observed.network import BULK, Counters, Direction, Observed, Station, Value
 
 # Bytes of a data frame that mac80211 counts and IP does not: QoS header of 26 bytes, LLC and SNAP of 8.
 FRAME_BYTES = 34
@@ -160,7 +160,7 @@ def flow(
     `capacity_mbps` is what the link carries alone, `loads` the number of all; `is_full` says whether its packets are full, None if that is unknown.
     """
     if load.mbps is None:
-        return {}, f"bulk, since {UNKNOWN_TIME}"
+        return {"application": BULK}, f"bulk, since {UNKNOWN_TIME}"
     if load.is_call:
         payload = max(round(load.packet_bytes or 0) - UDP_BYTES, 1)
         udp = {"name": "udp", "rate_mbps": significant(load.mbps), "payload_bytes": payload}
@@ -170,7 +170,9 @@ def flow(
         return {"application": documents}, DOCUMENTS
     state = "a saturated cell" if is_saturated else "a cell that is not saturated"
     if load.mbps >= BULK_SHARE[is_saturated] * capacity_mbps / loads or not documents:
-        return {}, f"bulk: at least {BULK_SHARE[is_saturated] * 100:.0f} % of its fair part of the air, in {state}"
+        return {
+            "application": BULK
+        }, f"bulk: at least {BULK_SHARE[is_saturated] * 100:.0f} % of its fair part of the air, in {state}"
     return {"application": documents}, DOCUMENTS
 
 

@@ -103,9 +103,16 @@ class Counters:
         return made if made.elapsed_s is None or made.elapsed_s.value > 0 else None
 
 
+# The application of a flow that has data at all times, by a rule.
+BULK = "bulk"
+
+
 @dataclass(frozen=True)
 class Traffic:
-    """Traffic that a file describes: the direction, the keys of a flow, and what was measured of it: its payload, the median round-trip time of a ping."""
+    """Traffic that a file describes: the direction, the keys of a flow, and what was measured of it: its payload, the median round-trip time of a ping.
+
+    `assumed` are keys that follow from what was read by an assumption.
+    """
 
     direction: Direction
     keys: Value[Mapping[str, Any]]
@@ -114,6 +121,7 @@ class Traffic:
     rtt_ms: float | None = None
     # Payload of what goes both ways in the other direction.
     back_mbps: float | None = None
+    assumed: Mapping[str, Value[Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Reads from a scenario file which of its values are assumed, unknown or fitted: the comments of `wifair.observed.written` and of `wifair.fitting.written`.
 
-A comment belongs to the key on its line, or to the key on the line below. That of a flow's header says by which rule the flow is bulk data.
+A comment belongs to the key on its line, or to the key on the line below.
 Comments may be written by hand, and removed where the value is known. A fitted value is a mark if its comment lists other values, as a list of TOML.
 """
 

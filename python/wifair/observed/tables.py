@@ -351,8 +351,6 @@ def _flow(station: str, load: Load, keys: Mapping[str, Any], rule: str) -> Table
     remark = f"{rate}{size}"
     made: Keys = {"name": _name(f"{station}-{load.direction}"), "station": _name(station)}
     made["direction"] = load.origin.of(load.direction)
-    if not keys:
-        return Table("[[flows]]", made, f"{remark}; {assumed('', rule).comment()}")
     return Table("[[flows]]", made | {key: assumed(each, rule) for key, each in keys.items()}, remark)
 
 
@@ -360,7 +358,7 @@ def _described(station: str, number: int, traffic: Traffic) -> Table:
     made: Keys = {"name": _name(f"{station}-{traffic.direction}-{number + 1}"), "station": _name(station)}
     made["direction"] = traffic.keys.of(traffic.direction)
     own = {key: traffic.keys.of(each) for key, each in traffic.keys.value.items()}
-    return Table("[[flows]]", made | own, traffic.remark)
+    return Table("[[flows]]", {**made, **own, **traffic.assumed}, traffic.remark)
 
 
 def _about(station: Station, names: Names) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wifair.errors import InputError
+from wifair.observed.network import BULK
 from wifair.observed.origins import Mark
 from wifair.observed.shown import Quantity, network, of_runs, with_cell
 from wifair.planned import refuse_several
@@ -126,7 +127,7 @@ def read_flows(scenario: Scenario, marks: Sequence[Mark]) -> frozenset[tuple[str
     return frozenset(
         (str(flow.get("station")), str(flow.get("direction")))
         for i, flow in enumerate(flows)
-        if f"flows[{i}].application" in marked
+        if f"flows[{i}].application" in marked and flow.get("application") != BULK
     )
 
 
