@@ -329,6 +329,17 @@ def test_the_page_shows_figure_commands_and_flows(known: Advice) -> None:
     assert html.count('"$schema"') >= 1
 
 
+def test_the_page_says_what_open_means_if_something_is() -> None:
+    from wifair.report.advice import _on_open
+    from wifair.report.parts import Cell
+
+    rows = [
+        [Cell("station-1"), Cell(wording.STANDINGS[standing])] for standing in Standing if standing is not Standing.OPEN
+    ]
+    assert _on_open(rows) == ""
+    assert _on_open([*rows, [Cell("station-2"), Cell("open")]]).startswith(" Open: the rule has wider intervals")
+
+
 def test_the_change_is_tried_in_the_nearest_networks_of_a_population() -> None:
     """In one the change makes the same difference. One has a queue per flow already; one has no flow that a ping could be added to."""
     alike = {**BLOATED, "wire": {"one_way_delay_ms": 11}}

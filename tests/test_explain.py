@@ -107,11 +107,13 @@ def test_a_slow_line_is_full_and_the_air_is_not() -> None:
 def test_nothing_is_worth_trying_where_nothing_is_full() -> None:
     told, _ = concluded(**IDLE, flows=[{"direction": "up", "application": "ping"}])
     assert told.startswith("Neither the air nor the line is full: the air is busy for 0 % of the time.")
-    assert told.endswith(" of the time. By what the runs show, no setting of the access point is worth trying.")
+    assert told.endswith(
+        " of the time. These runs show no reason to change a setting of the access point; `wifair advise` tries each."
+    )
     held_back = {**IDLE, "run": {**RUN, "state_interval_s": 0.01}}
     told, _ = concluded(**held_back, flows=[{"direction": "down", "tcp": {"receiver_window_segments": 10}}])
     assert told.endswith(
-        " TCP flows by what limits them: receive window 1. By what the runs show, no setting of the access point is worth trying."
+        " TCP flows by what limits them: receive window 1. These runs show no reason to change a setting of the access point; `wifair advise` tries each."
     )
 
 

@@ -31,7 +31,7 @@ MOST, MUCH = 0.5, 0.1
 LOST = 0.05
 # What a packet with 1,448 bytes of payload has on the line, as a multiple of its payload.
 HEADERS = 1500 / 1448
-NOTHING = " By what the runs show, no setting of the access point is worth trying."
+NOTHING = " These runs show no reason to change a setting of the access point; `wifair advise` tries each."
 
 
 def conclusion(results: Results) -> Sentence:

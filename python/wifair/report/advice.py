@@ -127,8 +127,19 @@ def _flows(advice: Advice, change: Change) -> Table:
                 Cell(wording.STANDINGS[standing], badge=BADGES.get(standing, "undetermined")),
             ]
         )
-    caption = f"What each group of flows gets on fresh seeds, as it is and with {change.name}."
+    caption = f"What each group of flows gets on fresh seeds, as it is and with {change.name}.{_on_open(rows)}"
     return Table.of(("flows", "unit", OWN, "changed", "effect", "the rule says"), rows, caption)
+
+
+def _on_open(rows: Sequence[Sequence[object]]) -> str:
+    """What an open row means, if there is one."""
+    words = wording.STANDINGS[Standing.OPEN]
+    is_there = any(isinstance(cell, Cell) and cell.text == words for row in rows for cell in row)
+    return (
+        f" {words.capitalize()}: the rule has wider intervals than these of 95 %, since it makes all comparisons together."
+        if is_there
+        else ""
+    )
 
 
 def _assumed(advice: Advice, change: Change) -> list[Part]:
@@ -149,7 +160,8 @@ def _assumed(advice: Advice, change: Change) -> list[Part]:
     parts: list[Part] = [Findings(wording.doubted(advice)[:2])]
     if rows:
         headings = ("key", "other value", "the rule says", *(each.title for each in advice.shown))
-        parts.append(Table.of(headings, rows, f"The effect of {change.name} with another value of each assumption."))
+        caption = f"The effect of {change.name} with another value of each assumption.{_on_open(rows)}"
+        parts.append(Table.of(headings, rows, caption))
     return parts
 
 
