@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -58,9 +59,28 @@ def test_links_that_change_are_named_since_what_is_said_are_means(changes: int) 
     results = why.watched(scenario).run(seeds=1)
     told = [each.text for each in explain_groups.lead(results, explain_groups.groups(results)) if "Links" in each.text]
     more = "; s1 at 1.5 s; s2 at 1.5 s, and 2 more" if changes > 1 else ""
-    said = f"Links have other rates from a time on: s0 at 1.5 s{more}. What follows is the mean over all of the time."
+    said = (
+        f"Links have other rates from a time on: s0 at 1.5 s{more}. What follows is the mean over all of the time. After the last change alone: "
+        "`--set run.warmup_s=1.5 --set run.duration_s=3.5`. Before the first: `--set 'events=[]' --set run.duration_s=0.5`."
+    )
     assert told == [said]
     assert said in [each.text for each in why.explain(results)]
+    rates = []
+    for alone in re.findall(r"`(--set .*?)`", said):
+        settings = [each.split("=") for each in shlex.split(alone) if each != "--set"]
+        parts = scenario.override({key: json.loads(value) for key, value in settings}).run(seeds=1).stations
+        [own] = parts.filter(station="s0", direction="down").select("link_rate_mbps", "link_rate_end_mbps").rows()
+        assert own[0] == pytest.approx(own[1])
+        rates.append(own[0])
+    assert rates[1] > 2 * rates[0]
+
+
+def test_a_change_of_a_link_before_all_that_is_measured_has_no_time_before_it() -> None:
+    events = [{"at_s": 0.5, "station": {"name": "s0", "mcs": 2}}]
+    flows = [{"direction": "down", "station": "s0"}]
+    results = Scenario(**AX, stations=[{"name": "s0", "mcs": 7}], flows=flows, events=events).run(seeds=1)
+    [told] = why.of_changing_links(results)
+    assert told.text.endswith("What follows is the mean over all of the time.")
 
 
 def test_several_bsss_are_not_added_up_to_one() -> None:

@@ -220,9 +220,10 @@ def of_the_wire(waits_ms: dict[str, float]) -> list[Sentence]:
 
 
 def of_changing_links(results: Results) -> list[Sentence]:
-    """Links whose rates an event changes: what is said of them is the mean over all of the time."""
+    """Links whose rates an event changes: what is said of them is the mean over all of the time. And how to explain the time before and after it alone."""
     times: dict[str, list[float]] = {}
-    for event in results.cells[0].scenario.plan()["events"]:
+    plan = results.cells[0].scenario.plan()
+    for event in plan["events"]:
         station = event["station"]
         if station and any(station[key] is not None for key in RATES):
             times.setdefault(station["label"], []).append(event["at_s"])
@@ -231,6 +232,15 @@ def of_changing_links(results: Results) -> list[Sentence]:
     some = [f"{name} at {', '.join(f'{at_s:g}' for at_s in at[:FEW])} s" for name, at in list(times.items())[:FEW]]
     more = f", and {len(times) - FEW} more" if len(times) > FEW else ""
     text = f"Links have other rates from a time on: {'; '.join(some)}{more}. What follows is the mean over all of the time."
+    begin_s = plan["run"]["warmup_s"]
+    end_s = begin_s + plan["run"]["duration_s"]
+    if within := [at_s for each in times.values() for at_s in each if begin_s < at_s < end_s]:
+        first_s, last_s = min(within), max(within)
+        text += (
+            f" After the last change alone: `--set run.warmup_s={last_s:g} --set run.duration_s={end_s - last_s:g}`."
+        )
+        if first_s == min(event["at_s"] for event in plan["events"]):
+            text += f" Before the first: `--set 'events=[]' --set run.duration_s={first_s - begin_s:g}`."
     return [Sentence("", text, {"changing_links": float(len(times))})]
 
 
