@@ -81,3 +81,19 @@ def test_a_study_without_findings(study: Callable[[str], str], capsys: pytest.Ca
 def test_schemes_are_for_studies(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["check", "plain", "--schemes", "droptail"]) == 2
     assert "--schemes: has an effect on studies only" in capsys.readouterr().err
+
+
+def test_events_are_left_out_and_named(study: Callable[[str], str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a study those of the scenario that has most."""
+    event = "[[events]]\nat_s = 0.1\nap.limit_packets = 10\n"
+    alone = f'run = {{ warmup_s = 0.1, duration_s = 0.1 }}\nflows = [{{ direction = "up" }}]\n{event}'
+    assert execute(["check", study(alone), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["events_left_out"] == 1
+    assert execute(["check", "study.toml"]) == 0
+    left = "1 event left out: all of this is about the values at the start."
+    assert " ".join(capsys.readouterr().out.split()).endswith(left)
+    both = STUDY.replace("[product]", event.replace("[[events]]", "[[scenario.events]]") * 2 + "[product]")
+    assert execute(["check", study(both)]) == 0
+    assert " ".join(capsys.readouterr().out.split()).endswith(left.replace("1 event", "2 events"))
+    assert execute(["check", study(STUDY)]) == 0
+    assert "left out" not in capsys.readouterr().out

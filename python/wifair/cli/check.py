@@ -10,6 +10,7 @@ from wifair.cli.options import Json, ScenarioFile, Set
 
 if TYPE_CHECKING:
     from wifair.analysis.check import Finding
+    from wifair.scenario.scenario import Scenario
 
 EXAMPLE = "Example: wifair check cafe"
 
@@ -45,9 +46,11 @@ def check(
     if is_study(scenario):
         study = Sweep.from_toml(scenario, assignments(set), named(schemes) or None)
         shared = check_study(study.cells)
+        events = max(events_of(each.scenario) for each in study.cells if isinstance(each.scenario, Scenario))
         if json:
             count = len(study.cells)
-            print_json({"title": study.title, "scenarios": count, "findings": [found.to_dict() for found in shared]})
+            told = [found.to_dict() for found in shared]
+            print_json({"title": study.title, "scenarios": count, "findings": told, "events_left_out": events})
             return
         for found in shared:
             _print(found.finding)
@@ -57,15 +60,23 @@ def check(
         if schemes is not None:
             raise InputError("--schemes: has an effect on studies only. Use --set ap.scheme=NAME.")
         loaded = Scenario.from_toml(scenario, assignments(set))
-        findings = findings_of(loaded)
+        findings, events = findings_of(loaded), events_of(loaded)
         if json:
             title = loaded.title or scenario.stem
-            print_json({"title": title, "findings": [finding.to_dict() for finding in findings]})
+            told = [finding.to_dict() for finding in findings]
+            print_json({"title": title, "findings": told, "events_left_out": events})
             return
         for finding in findings:
             _print(finding)
     if not findings:
         print_text("no likely mistakes found")
+    if events:
+        print_text(f"{events} event{'s' if events > 1 else ''} left out: all of this is about the values at the start.")
+
+
+def events_of(scenario: Scenario) -> int:
+    """The number of events of a scenario, which no rule looks at."""
+    return len(scenario.settings().get("events", []))
 
 
 def _print(finding: Finding) -> None:
