@@ -14,14 +14,14 @@ from typing import Any
 
 import dpkt  # type: ignore[import-untyped]
 import pytest
-from conftest import new_file
+from conftest import ROOT, new_file
 from test_import import BRIEF, DAMAGED, check_damaged, damaged, simulated_once
 from wifair import Scenario, Traces
 from wifair.errors import InputError
 from wifair.observed import calibration, capture, conversations, document, imported, observe
 from wifair.observed.as_ap import write
 from wifair.observed.bitrate import Bitrate
-from wifair.observed.conversations import UDP, Connection, Way
+from wifair.observed.conversations import LEAST_ANSWERS, TCP, UDP, Connection, Way
 from wifair.observed.network import Observed
 from wifair.observed.radio_header import frame
 from wifair.observed.written import text
@@ -353,6 +353,53 @@ RADIOTAP = {
         Bitrate(286.76, "802.11ax", 11, 1, 40, 800),
     ),
 }
+
+
+def test_the_delay_of_a_connection_without_a_handshake_is_in_its_timestamps() -> None:
+    """Two seconds of an upload of Linux 6.12 over a wire with 24 ms each way (`wifair emulate --test tcp-up-down --pcap`), from the second one on."""
+    path = ROOT / "tests" / "data" / "observed" / "linux-upload.pcapng"
+    assert observe([path]).keys["wire.one_way_delay_ms"].value == pytest.approx(24, rel=0.02)
+
+
+def test_timestamps_give_the_shortest_round_trip_of_ten_answers() -> None:
+    """The first packet with a value counts, and the first answer to it. Values begin again at 0."""
+    connection, at = Connection("x", TCP, (b"x", 1)), 0.0
+    for number in range(20):
+        assert (connection.wire_rtt_s is None) is (number < LEAST_ANSWERS)
+        value = (number - 10) & 0xFFFFFFFF
+        for later in (0.0, 0.3):
+            connection.stamp(at + later, value, 0, is_up=True)
+        connection.stamp(at + 0.4, 0, (value - 1) & 0xFFFFFFFF, is_up=False)  # an answer to what went before
+        for later in (0.5 + 0.01 * (number % 7), 0.9):
+            connection.stamp(at + later, 0, value, is_up=False)
+        at += 1.0
+    assert connection.wire_rtt_s == pytest.approx(0.5)
+    skipped = Connection("x", TCP, (b"x", 1))
+    for number in range(20):
+        skipped.stamp(2.0 * number, 2 * number, 0, is_up=True)
+        skipped.stamp(2.0 * number + 1, 0, 2 * number + 1, is_up=False)  # to a packet that was not captured
+    assert skipped.wire_rtt_s is None
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("0101080a0000000100000002", (1, 2)),
+        ("020405b40402080a00000003000000040103030a", (3, 4)),
+        ("0101050a0000000100000002080a0000000500000006", (5, 6)),
+        ("", None),
+        ("020405b4", None),
+        ("00080a0000000100000002", None),
+        ("0101080a00000001", None),
+        ("080b000000010000000200", None),
+        ("0200080a0000000100000002", None),
+        ("02", None),
+    ],
+)
+def test_timestamps_are_found_among_other_options(options: str, expected: tuple[int, int] | None) -> None:
+    assert capture._timestamps(bytes.fromhex(options)) == expected
+
+
 DATA_FRAME = "0801" + "0000" + "020000000000" + "020000000001" + "020000000002" + "0000"
 
 

@@ -25,6 +25,9 @@ MOST_BLOCK, MOST_CONNECTIONS, MOST_STATIONS = 4 * 2**20, 100_000, 5_000
 # Progress is reported after so many records, which take about 0.1 s.
 RECORDS_PER_REPORT = 5_000
 IPV4, IPV6 = 0x0800, 0x86DD
+# Kinds of TCP options (RFC 9293, 3.1; RFC 7323, 3), and value and echo of a timestamps option.
+END_OF_OPTIONS, NO_OPERATION, TIMESTAMPS = 0, 1, 8
+STAMPS = struct.Struct(">II")
 
 
 def recognises(head: bytes) -> bool:
@@ -163,13 +166,29 @@ def _headers(ip: Any) -> Packet | None:
     inner = ip.data
     if isinstance(inner, dpkt.tcp.TCP):
         ends = (ip.src, inner.sport), (ip.dst, inner.dport)
-        return Packet(TCP, ends, left - inner.off * 4, dscp, inner.flags, inner.seq)
+        return Packet(TCP, ends, left - inner.off * 4, dscp, inner.flags, inner.seq, _timestamps(inner.opts))
     if isinstance(inner, dpkt.udp.UDP):
         return Packet(UDP, ((ip.src, inner.sport), (ip.dst, inner.dport)), left - 8, dscp)
     if isinstance(inner, dpkt.icmp.ICMP) and isinstance(inner.data, dpkt.icmp.ICMP.Echo):
         return Packet(
             ICMP, ((ip.src, inner.data.id), (ip.dst, inner.data.id)), left - 8, dscp, inner.type, inner.data.seq
         )
+    return None
+
+
+def _timestamps(options: bytes) -> tuple[int, int] | None:
+    """Value and echo of TCP's timestamps option (RFC 7323, 3); None without one."""
+    place = 0
+    while place < len(options):
+        kind = options[place]
+        if kind == TIMESTAMPS and options[place + 1 : place + 2] == b"\x0a" and place + 10 <= len(options):
+            return STAMPS.unpack_from(options, place + 2)
+        if kind == END_OF_OPTIONS:
+            return None
+        step = 1 if kind == NO_OPERATION else int.from_bytes(options[place + 1 : place + 2])
+        if not step:
+            return None
+        place += step
     return None
 
 
@@ -191,6 +210,8 @@ def _count(
     is_up = known[1] if known else one == connection.client
     if packet.protocol == TCP:
         connection.handshake(at, packet.flags, is_up)
+        if packet.times:
+            connection.stamp(at, *packet.times, is_up)
     if packet.protocol == ICMP and packet.flags == ECHO and packet.sequence is not None:
         connection.echo(at, packet.sequence)
     sequence = packet.sequence if packet.protocol == TCP else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,6 +24,8 @@ TCP, UDP, ICMP = 6, 17, 1
 SYN, ACK, ECHO = 0x02, 0x10, 8
 # The first port that Linux chooses for a client (net.ipv4.ip_local_port_range).
 CHOSEN_PORTS = 32_768
+# So many answers to timestamps give a round-trip time.
+LEAST_ANSWERS = 10
 # UDP payload of a packet of 1,500 bytes.
 MOST_PAYLOAD = 1472
 # A call: packets of one size, at most this one, at the same interval both ways: so many frames of 10 ms, but for a share.
@@ -104,7 +107,7 @@ class Way:
 
 
 class Packet(NamedTuple):
-    """Headers of a packet: both ends with address and port, bytes of payload, the DSCP, and of TCP flags and sequence number."""
+    """Headers of a packet: both ends with address and port, bytes of payload, the DSCP, and of TCP flags, sequence number, and timestamp with echo (RFC 7323)."""
 
     protocol: int
     ends: tuple[tuple[bytes, int], tuple[bytes, int]]
@@ -114,6 +117,7 @@ class Packet(NamedTuple):
     flags: int = 0
     # Of TCP and of echoes.
     sequence: int | None = None
+    times: tuple[int, int] | None = None
 
     def is_of_client(self) -> bool:
         """Whether the first packet of a connection is from its client.
@@ -141,18 +145,43 @@ class Connection:
     ways: dict[bool, Way] = field(default_factory=lambda: {True: Way(), False: Way()})
     # When a packet of the handshake left for the server, whose answer gives the round-trip time.
     asked_at: float | None = None
+    # The first packet with a timestamp that left for the server and that no answer has echoed yet, and the latest timestamp.
+    stamped: tuple[float, int] | None = None
+    latest: int | None = None
+    # The shortest time until an answer, and their number.
+    shortest_s: float = math.inf
+    answers: int = 0
     # Time and sequence number of the first and of the last echo request.
     echoes: tuple[tuple[float, int], tuple[float, int]] | None = None
-    wire_rtt_s: float | None = None
+    handshake_s: float | None = None
 
     def handshake(self, at: float, flags: int, is_up: bool) -> None:
         """Takes the round-trip time to the server: from the station's SYN or SYN-ACK to the answer."""
-        if self.wire_rtt_s is not None:
+        if self.handshake_s is not None:
             return
         if is_up and flags & SYN:
             self.asked_at = at
         elif not is_up and flags & ACK and self.asked_at is not None:
-            self.wire_rtt_s = at - self.asked_at
+            self.handshake_s = at - self.asked_at
+
+    def stamp(self, at: float, value: int, echoed: int, is_up: bool) -> None:
+        """Takes the round-trip time to the server: from the first packet of the station with a timestamp to the first one that echoes it (RFC 7323, 4)."""
+        if is_up:
+            is_new = self.latest is None or 0 < (value - self.latest) & 0xFFFFFFFF < MOST_AHEAD
+            if is_new:
+                self.latest = value
+                self.stamped = self.stamped or (at, value)
+        elif self.stamped and (echoed - self.stamped[1]) & 0xFFFFFFFF < MOST_AHEAD:
+            if echoed == self.stamped[1]:
+                self.shortest_s = min(self.shortest_s, at - self.stamped[0])
+                self.answers += 1
+            self.stamped = None
+
+    @property
+    def wire_rtt_s(self) -> float | None:
+        """The shortest round-trip time to the server; None if it is not known. A few answers may all have waited for data of the server."""
+        known = [self.handshake_s, self.shortest_s if self.answers >= LEAST_ANSWERS else None]
+        return min((each for each in known if each is not None), default=None)
 
     def echo(self, at: float, sequence: int) -> None:
         """Takes an echo request."""
@@ -259,7 +288,7 @@ def conclude(observed: Observed, seen: Seen, file: str, elapsed: float) -> None:
     trips = [each.wire_rtt_s for each in own if each.wire_rtt_s is not None]
     if trips:
         delay_ms = round(1000 * min(trips) / 2, 3)
-        what = "half the shortest time from SYN or SYN-ACK to the answer, if the capture is from the access point"
+        what = "half the shortest time from a handshake or timestamp of TCP to its answer, if the capture is from the access point"
         observed.keys["wire.one_way_delay_ms"] = assumed(delay_ms, what)
 
 
