@@ -1,14 +1,18 @@
-"""`wifair import` with the queues of the access point: `tc`, and `aqm`, `aql` and `aql_txq_limit` of debugfs."""
+"""`wifair import` and `run --as-ap` with the queues of the access point: `tc`, and `aqm`, `aql` and `aql_txq_limit` of debugfs."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import ROOT, Cli
+from wifair import Scenario
+from wifair.advising import commands
 from wifair.errors import InputError
-from wifair.observed import calibration, imported, qdisc, ubus_clients
+from wifair.observed import calibration, imported, observe, qdisc, ubus_clients
+from wifair.observed.as_ap import write
 from wifair.observed.network import Observed
 from wifair.observed.tables import Document
 
@@ -77,6 +81,7 @@ TIMES = {
     100000: (99999, 100000),
     123456: (123455, 123456),
 }
+COUNTERS = ["bytes", "packets", "drops", "overlimits"]
 
 
 @pytest.fixture(autouse=True)
@@ -297,6 +302,130 @@ def test_the_parameters_of_the_queues_of_mac80211_are_read(content: str, tmp_pat
         1514,
     )
     assert of_ap(document)["scheme"].value == {"name": "mac80211", "limit_bytes": 4194304, "quantum_bytes": 1514}
+
+
+# What `run --as-ap` writes.
+
+CELL = {
+    "run": {"warmup_s": 1, "duration_s": 2},
+    "phy": {"name": "802.11ax"},
+    "stations": [{"name": "a", "mcs": 7}, {"name": "b", "mcs": 3}],
+    "flows": [{"station": "a", "direction": "down", "count": 2}, {"station": "b", "direction": "down"}],
+}
+AQL_TIGHT = {"name": "firmware", "aql_low_us": 2500, "aql_high_us": 6000}
+
+
+def shown(folder: Path, ap: dict[str, Any], **tables: Any) -> tuple[Scenario, Path]:
+    """A run, and the folder of what its access point shows."""
+    scenario = Scenario.from_settings({"title": "cell", "ap": ap, **CELL, **tables})
+    write(scenario.run(seeds=1), folder)
+    return scenario, folder / "seed-1"
+
+
+QUEUES: list[dict[str, Any]] = [
+    {"scheme": "mac80211", "hardware": AQL_TIGHT},
+    {"scheme": {"name": "mac80211", "quantum_bytes": 1514, "limit_bytes": 4194304}, "limit_packets": 1024},
+    {"scheme": "droptail", "limit_packets": 1000, "hardware": AQL_TIGHT},
+    {"scheme": {"name": "codel", "target_ms": 10, "signal": "drop"}, "limit_packets": 1000},
+    {"scheme": "fq-codel"},
+    {"scheme": {"name": "pie", "alpha_per_s": 0.25}, "limit_packets": 1000},
+]
+
+
+@pytest.mark.parametrize("classify", ["best-effort", "dscp"])
+@pytest.mark.parametrize("ap", QUEUES, ids=lambda ap: str(ap["scheme"]))
+def test_queues_of_a_run_are_read_again(ap: dict[str, Any], classify: str, tmp_path: Path) -> None:
+    before, folder = shown(tmp_path, ap, mac={"edca": {"classify": classify}})
+    after = imported([folder])
+    one, two = (scenario.plan()["bss"]["ap"] for scenario in (before, after.scenario()))
+    assert one["tx_queue"] == two["tx_queue"]
+    keys = of_ap(after)
+    assert [keys[key].origin for key in ("scheme", "limit_packets")] == ["read", "read"]
+    if "hardware" in ap:
+        assert one["hardware"] == two["hardware"]
+        assert keys["hardware"].origin == "read"
+        assert {found.origin for found in keys.values()} == {"read"}
+    names = {path.name for path in folder.iterdir()}
+    is_mac80211 = one["tx_queue"]["scheme"]["name"] == "mac80211"
+    assert ("aqm.txt" in names) == is_mac80211
+    assert ({"aql.txt", "aql_txq_limit.txt"} <= names) == ("hardware" in ap)
+    root, *below = json.loads((folder / "qdisc.json").read_text())
+    assert [each["parent"] for each in below] == (
+        ["1:4", "1:3", "1:2", "1:1"] if classify == "dscp" and not is_mac80211 else []
+    )
+    assert (root["kind"] == "noqueue") == is_mac80211
+
+
+def test_a_qdisc_has_the_counters_of_the_run(tmp_path: Path) -> None:
+    """Those of a category below mq are its own."""
+    flows = [
+        {"station": "a", "direction": "down", "count": 3},
+        {"station": "b", "direction": "down", "tcp": {"dscp": 40}},
+    ]
+    tcp = {"profile": "today", "ecn": True}
+    slow = [{"name": "a", "mcs": 0}, {"name": "b", "mcs": 0}]
+    ap = {"scheme": "fq-codel", "limit_packets": 40}
+    scenario, folder = shown(tmp_path, ap, mac={"edca": {"classify": "dscp"}}, flows=flows, tcp=tcp, stations=slow)
+    results = scenario.run(seeds=1)
+    rows = {row["node"]: row for row in results.queues.filter(**{"class": "all"}).to_dicts()}
+    root, *below = json.loads((folder / "qdisc.json").read_text())
+    at = {each["parent"]: each for each in below}
+    for found, node in ((root, "ap"), (at["1:2"], "ap/video"), (at["1:3"], "ap/best-effort")):
+        row = rows[node]
+        assert row["dequeued_packets"] > 100
+        assert found["packets"] == row["dequeued_packets"]
+        assert found["bytes"] == row["dequeued_bytes"] + 14 * row["dequeued_packets"]
+        assert found["drops"] == row["evicted_packets"] + row["aqm_drop_packets"] + row["tail_drop_packets"]
+    assert root["drops"] > 0
+    assert at["1:3"]["ecn_mark"] == rows["ap/best-effort"]["ce_marked_packets"] > 0
+    assert [at["1:4"][key] for key in COUNTERS] == [0, 0, 0, 0]
+    assert [root[key] for key in COUNTERS] == [sum(each[key] for each in below) for key in COUNTERS]
+
+
+@pytest.mark.parametrize(
+    "ap",
+    [
+        {"scheme": "ack-filtering"},
+        {"scheme": "air-share"},
+        {"scheme": "droptail", "limit_controller": "alt"},
+        {"scheme": {"name": "fq-codel", "ack_filter": "conservative"}},
+        {"scheme": {"name": "mac80211", "target_ms": 10}},
+        {"scheme": {"name": "pie", "cap_steps": False}},
+        {"scheme": "mac80211", "categories": {"voice": {"limit_packets": 10}}},
+        {"scheme": "droptail", "categories": {"voice": {"scheme": "las"}}},
+    ],
+    ids=str,
+)
+def test_what_linux_does_not_have_shows_no_queue(ap: dict[str, Any], tmp_path: Path) -> None:
+    _, folder = shown(tmp_path, ap, mac={"edca": {"classify": "dscp"}})
+    assert sorted(path.name for path in folder.iterdir()) == ["info.txt", "station.txt", "survey.txt"]
+
+
+def test_categories_with_different_queues_are_different_qdiscs(tmp_path: Path) -> None:
+    ap = {"scheme": "droptail", "limit_packets": 1000, "categories": {"voice": {"limit_packets": 10}}}
+    _, folder = shown(tmp_path, ap, mac={"edca": {"classify": "dscp"}})
+    found = {
+        each.get("parent"): each["options"].get("limit") for each in json.loads((folder / "qdisc.json").read_text())
+    }
+    assert found == {None: None, "1:4": 1000, "1:3": 1000, "1:2": 1000, "1:1": 10}
+    assert "its queues are different ones" in observe([folder]).remarks[0]
+
+
+@pytest.mark.parametrize(
+    "ap", [ap for ap in QUEUES if "mac80211" not in str(ap["scheme"])], ids=lambda ap: str(ap["scheme"])
+)
+def test_a_qdisc_is_the_one_that_advice_sets(ap: dict[str, Any]) -> None:
+    """Either says what the other one does not have: that which cannot be read again has no command, or is not written."""
+    tx_queue = Scenario.from_settings({"title": "cell", "ap": ap, **CELL}).plan()["bss"]["ap"]["tx_queue"]
+    found = qdisc.options(tx_queue)
+    command = commands.qdisc(tx_queue)
+    assert found
+    assert command
+    kind, *words = command.split()
+    assert kind == found[0]
+    given = dict(zip(words[::2], words[1::2], strict=False))
+    assert int(given["limit"]) == found[1]["limit"]
+    assert (words[-1] == "ecn") == ("ecn" in found[1])
 
 
 def test_an_old_network_with_airtime_queue_limits_is_refused_with_the_reason(here: Cli, tmp_path: Path) -> None:
