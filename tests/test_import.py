@@ -33,7 +33,7 @@ from wifair.study import study
 from wifair.study.job import Progress
 
 DATA = ROOT / "tests" / "data" / "observed"
-FILES = sorted(path for path in DATA.iterdir() if path.suffix in (".txt", ".csv", ".gz"))
+FILES = sorted(path for path in DATA.iterdir() if path.suffix in (".txt", ".csv", ".gz", ".json"))
 DAMAGED = 300
 # Lengths of runs where nothing is tested that they show.
 BRIEF = {"WARMUP_S": 0.2, "DURATION_S": 0.5, "SEEDS": 2}
@@ -1019,7 +1019,7 @@ def test_a_damaged_file_gives_a_scenario_or_an_error_that_names_it(
     simulated_once(monkeypatch)
     whole = path.read_bytes()
     inner = UNPACKED.get(path.suffix, bytes)(whole)
-    others = [DATA / "station.txt"] if "station" not in path.stem and path.suffix == ".txt" else []
+    others = [DATA / "station.txt"] if "station" not in path.stem and path.suffix in (".txt", ".json") else []
     accepted = 0
     for seed in range(DAMAGED):
         content = (

@@ -8,7 +8,9 @@ bitrate.py                bit rates as iw prints them
 lines.py                  lines of a file with their place, for errors
 readers.py                the list of readers
 station_dump.py, survey_dump.py, interface.py  output of iw
-queues.py                 limits of mac80211's queues
+queues.py                 mac80211's queues: their limits, and how they are shown
+aql.py                    airtime queue limits, and how they are shown
+qdisc.py                  the qdisc as a scheme, and a scheme as a qdisc
 ubus_clients.py           stations of OpenWrt
 hostapd.py, uci.py, configuration.py  PHY and channel from configurations
 stations_csv.py           a list of stations

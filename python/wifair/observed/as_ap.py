@@ -1,20 +1,21 @@
-"""A run as its access point shows it: `wifair run SCENARIO --as-ap DIR` writes what `iw` would print.
+"""A run as its access point shows it: `wifair run SCENARIO --as-ap DIR` writes what `iw`, `tc` and debugfs would print.
 
 The counters are those of the measurement, without the warm-up. mac80211 counts packets that pass the radio, with the 802.11 header. A bit rate is that
 of the last instant. The channel is one of the band, and addresses are locally administered. What results do not have is left out: signal, expected
-throughput, inactive time, noise.
+throughput, inactive time, noise. A scheme that is no qdisc and not the queues of mac80211 has no file of its queues.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from wifair.observed import bitrate
+from wifair.observed import aql, bitrate, qdisc, queues
 from wifair.observed.bitrate import GENERATIONS, PHYS, Bitrate
 from wifair.observed.calibration import NEIGHBOURS, RETRIES
 from wifair.observed.loads import DIRECTIONS, FRAME_BYTES
@@ -35,6 +36,11 @@ Row = dict[str, Any]
 # The rows of a run's stations by label and direction.
 Sent = dict[tuple[str, str], Row]
 STATION, SURVEY, INFO = "station.txt", "survey.txt", "info.txt"
+AQM, AQL, AQL_OF_RADIO, QDISC = "aqm.txt", "aql.txt", "aql_txq_limit.txt", "qdisc.json"
+# Bytes of a packet that a qdisc counts and IP does not: Ethernet's header.
+ETHERNET_BYTES = 14
+# The first access point among the nodes of results; its categories follow after a slash.
+FIRST_AP = "ap"
 
 
 def write(results: Results, folder: str | Path) -> str:
@@ -47,13 +53,14 @@ def write(results: Results, folder: str | Path) -> str:
         for seed in (seed for seed in results.seeds if seed in there):
             own = root / cell.name if len(results.cells) > 1 else root
             made.append(writable_folder(own / f"seed-{seed}"))
-            for name, content in files(results, plan, cell.name, seed):
+            shown = (files(results, plan, cell.name, seed), files_of_queues(results, plan, cell.name, seed))
+            for name, content in chain(*shown):
                 (made[-1] / name).write_text(content, encoding="utf-8")
     return f"as the access point shows it: {made[0]}" + (f" and {len(made) - 1} more" if made[1:] else "")
 
 
 def files(results: Results, plan: Mapping[str, Any], scenario: str, seed: int) -> Iterator[tuple[str, str]]:
-    """The name and the content of each file of a replication."""
+    """The name and the content of each file of a replication that has counters of stations, or the channel."""
     mine = {
         name: frame.filter((pl.col("scenario") == scenario) & (pl.col("seed") == seed))
         for name, frame in results.frames.items()
@@ -70,6 +77,59 @@ def files(results: Results, plan: Mapping[str, Any], scenario: str, seed: int) -
     number = next(channel for channel, mhz in CHANNELS.values() if mhz == frequency)
     centre = f", center1: {frequency + width // 2 - 10} MHz" if width > 20 else ""
     yield INFO, f"Interface {DEVICE}\n\ttype AP\n\tchannel {number} ({frequency} MHz), width: {width} MHz{centre}\n"
+
+
+def files_of_queues(results: Results, plan: Mapping[str, Any], scenario: str, seed: int) -> Iterator[tuple[str, str]]:
+    """The name and the content of each file of a replication that has the queues of the access point."""
+    ap = plan["bss"]["ap"]
+    own = {
+        number: ap["tx_queue"] | {key: value for key, value in ap["categories"][name].items() if value is not None}
+        for number, name in enumerate(qdisc.CATEGORIES, 1)
+    }
+    if all(each == ap["tx_queue"] for each in own.values()) and queues.is_of_linux(ap["tx_queue"]):
+        yield AQM, queues.aqm(ap["tx_queue"])
+        yield QDISC, _json([{"kind": "noqueue", "handle": "0:", "root": True, "options": {}}])
+    else:
+        mine = results.queues.filter(scenario=scenario, seed=seed, **{"class": "all"}).to_dicts()
+        entries = _qdiscs(ap["tx_queue"], own, {row["node"]: row for row in mine})
+        if entries:
+            yield QDISC, _json(entries)
+    for name, content in ((AQL, aql.of_station), (AQL_OF_RADIO, aql.of_radio)):
+        if limits := content(ap["hardware"]):
+            yield name, limits
+
+
+def _qdiscs(tx_queue: Row, own: Mapping[int, Row], rows: Mapping[str, Row]) -> list[Row]:
+    """The qdiscs of an access point: one, or one for each category if there may be packets of several; none if a queue is like no qdisc."""
+    used = [each for each in rows if each.startswith(f"{FIRST_AP}/")]
+    if len(used) < 2:
+        found = qdisc.options(own[qdisc.BEST_EFFORT] if used else tx_queue)
+        return [_qdisc(*found, {"root": True}, rows[FIRST_AP])] if found else []
+    shown = {number: qdisc.options(each) for number, each in own.items()}
+    below = [
+        _qdisc(
+            *found, {"parent": f"1:{number}"}, rows.get(f"{FIRST_AP}/{qdisc.CATEGORIES[number - 1].replace('_', '-')}")
+        )
+        for number, found in reversed(shown.items())
+        if found
+    ]
+    return [_qdisc("mq", {}, {"root": True}, rows[FIRST_AP]), *below] if len(below) == len(own) else []
+
+
+def _qdisc(kind: str, options: Row, at: Row, row: Row | None) -> Row:
+    """A qdisc as `tc -s` shows it, without what results do not have. A category without a row had no traffic."""
+    handle = "0:" if "parent" in at else "1:"
+    counted = {"bytes": 0, "packets": 0, "drops": 0, "overlimits": 0}
+    if row:
+        drops = row["tail_drop_packets"] + row["evicted_packets"] + row["aqm_drop_packets"]
+        packets = row["dequeued_packets"]
+        counted |= {"bytes": row["dequeued_bytes"] + ETHERNET_BYTES * packets, "packets": packets, "drops": drops}
+    marked = {"ecn_mark": row["ce_marked_packets"] if row else 0} if "ecn" in options else {}
+    return {"kind": kind, "handle": handle, **at, "options": options, **counted, **marked}
+
+
+def _json(entries: list[Row]) -> str:
+    return json.dumps(entries, separators=(",", ":"))
 
 
 def _channel(plan: Mapping[str, Any]) -> tuple[int, int]:

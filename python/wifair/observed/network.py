@@ -207,6 +207,8 @@ class Observed:
     traffic: list[Traffic] = field(default_factory=list)
     # Keys of the scenario that a file gives directly, by their path.
     keys: dict[str, Value[Any]] = field(default_factory=dict)
+    # Such keys by the qdisc of the access point.
+    qdisc: dict[str, Value[Any]] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
     # Places of stations and surveys that count alone, since they do not continue those of an earlier file.
     alone: list[str] = field(default_factory=list)

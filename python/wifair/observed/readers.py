@@ -9,10 +9,12 @@ from types import ModuleType
 from wifair.errors import InputError
 from wifair.files import read_bytes, read_text, reason_of, unreadable
 from wifair.observed import (
+    aql,
     capture,
     flent_file,
     hostapd,
     interface,
+    qdisc,
     queues,
     station_dump,
     stations_csv,
@@ -29,6 +31,8 @@ TEXTS: tuple[ModuleType, ...] = (
     survey_dump,
     interface,
     queues,
+    aql,
+    qdisc,
     ubus_clients,
     uci,
     hostapd,
@@ -52,6 +56,7 @@ def observe(paths: Sequence[str | Path], bars: Bars = no_bars) -> Observed:
     for path in sorted(every, key=lambda path: capture.recognises(_head(path, str(path)))):
         _read(observed, path, str(path), bars)
         observed.files.append(path.name)
+    qdisc.settle(observed)
     if observed.alone:
         observed.remarks.append(
             f"{', '.join(observed.alone[:PLACES])}{' and more' if len(observed.alone) > PLACES else ''}: counts alone and does not continue an earlier file, since its "
