@@ -27,6 +27,7 @@ WIRE_MBPS, DELAY_MS = 500, 15
 # What a queue of a station takes: txqueuelen of Linux.
 HOST_PACKETS = 1000
 CLIENT = "client"
+NO_LIMITS = "airtime queue limits are left out: a station is older than 802.11n, and no hardware here has both"
 IP_BYTES = 1500
 
 
@@ -154,7 +155,9 @@ def _document(observed: Observed, title: str, names: Names, bars: Bars) -> Docum
     readings = _readings(observed, {key: named[key] for key in active}, documents, keys)
     found_by_runs = calibrated(scenario, readings, bars)
     changing = [_changing(table) for table in events]
-    remarks = (*observed.remarks, *changing, *_idle(observed, active, names), *found_by_runs.missed)
+    [hardware] = [table.keys["hardware"] for table in head if table.header == "[ap]"]
+    without = [NO_LIMITS] if _has_limits(observed) and hardware is not observed.keys["ap.hardware"] else []
+    remarks = (*observed.remarks, *without, *changing, *_idle(observed, active, names), *found_by_runs.missed)
     return Document(title, tuple(observed.files), tuple(tables(found_by_runs)), remarks)
 
 
@@ -282,8 +285,11 @@ def _head(observed: Observed, links: Links, stations: Mapping[str, Keys]) -> lis
     ap: Keys = {}
     ap["scheme"] = unknown("mac80211", "the queues of Linux with airtime fairness, the default of its drivers")
     ap["hardware"] = unknown("firmware", "the chip queues packets itself, as with mt76")
+    keys = {**observed.keys}
     if not links.is_modern or any("rate_mbps" in each for each in stations.values()):
         ap["hardware"] = assumed("ideal", "a station is older than 802.11n, which the other models do not have")
+        if _has_limits(observed):
+            del keys["ap.hardware"]
     wire: Keys = {"rate_mbps": unknown(WIRE_MBPS, "the line of the access point")}
     wire["one_way_delay_ms"] = unknown(DELAY_MS, "half the round-trip time to servers")
     tables = [
@@ -302,7 +308,7 @@ def _head(observed: Observed, links: Links, stations: Mapping[str, Keys]) -> lis
             {"classify": "dscp"}, "the category by the upper three bits of the DSCP, as Linux does by default"
         )
         tables.insert(2, Table("[mac]", {"edca": classify}))
-    for path, found in observed.keys.items():  # given directly: they replace defaults
+    for path, found in keys.items():  # given directly: they replace defaults
         section, _, key = path.partition(".")
         at = [number for number, table in enumerate(tables) if table.header == f"[{section}]"]
         if at:
@@ -311,6 +317,11 @@ def _head(observed: Observed, links: Links, stations: Mapping[str, Keys]) -> lis
         else:
             tables.append(Table(f"[{section}]", {key: found}))
     return tables
+
+
+def _has_limits(observed: Observed) -> bool:
+    """Whether a file has airtime queue limits."""
+    return "ap.hardware" in observed.keys and observed.keys["ap.hardware"].origin != "given"
 
 
 def _changing_s(observed: Observed) -> float | None:
