@@ -31,6 +31,7 @@ LONG = [
     "adding",
     "import",
     "import_capture",
+    "as_ap",
     "cluster",
     "docsite",
     "lab_page",

@@ -15,7 +15,7 @@ from typing import Any
 import dpkt  # type: ignore[import-untyped]
 import pytest
 from conftest import ROOT, new_file
-from test_import import BRIEF, DAMAGED, check_damaged, damaged, simulated_once
+from observing import BRIEF, DAMAGED, check_damaged, damaged, simulated_once
 from wifair import Scenario, Traces
 from wifair.errors import InputError
 from wifair.observed import calibration, capture, conversations, document, imported, observe
