@@ -150,7 +150,8 @@ def fitted(content: str, folder: Path, store: Store, threads: int | None) -> tup
     found = fitting.run(threads, store=store)
     if not found.is_fit:
         return content, f"no fit: {missed(found)}"
-    known = [each.parameter.name for each in found.estimates if each.is_known]
+    pairs = zip(found.freedoms, found.estimates, strict=True)
+    known = dict.fromkeys(freedom.family for freedom, each in pairs if each.is_known)
     return fitted_text(found, content, "the measurement"), f"fitted: {', '.join(known) or 'nothing'}"
 
 
