@@ -16,6 +16,7 @@ from typing import Any
 from wifair.analysis.sweep import label
 from wifair.errors import InputError
 from wifair.everything.contenders import REFERENCE
+from wifair.observed.loads import HELD_BACK
 from wifair.observed.network import BULK
 from wifair.observed.origins import Mark
 from wifair.scenario.profiles import PROFILES
@@ -159,6 +160,8 @@ def _alternatives(settings: Settings, marks: Sequence[Mark]) -> Iterator[Alterna
         for i in range(len(first.others)):
             yield _words(value_at(settings, first), first.others[i]), partial(_with_others, marks=marks, number=i)
         return
+    if first.what == HELD_BACK:
+        yield "bulk data that nothing holds back", partial(_all_bulk, marks=marks)
     if freedom := _freedom(settings, marks):
         for other in freedom.others:
             yield freedom.words(other), partial(freedom.applied, parameter=other)
@@ -285,6 +288,13 @@ def _with_others(settings: Settings, marks: Sequence[Mark], number: int) -> None
     for mark in marks:
         if value_at(settings, mark) is not None and number < len(mark.others):
             _place(settings, mark, mark.others[number])
+
+
+def _all_bulk(settings: Settings, marks: Sequence[Mark]) -> None:
+    """Makes each of these flows bulk data."""
+    for mark in marks:
+        if value_at(settings, mark) is not None:
+            _place(settings, mark, BULK)
 
 
 def _place(settings: Settings, mark: Mark, value: Any) -> None:

@@ -14,6 +14,9 @@ its counters are taken as those of the access point were, and what is unknown is
 4. The scenario runs with these values, which changes the collisions. Step 3 repeats until all shares that were corrected agree within `TOLERANCE`. Whether there are
    others is decided after the errors and think times have been corrected, which change the collisions too.
 
+A flow is bulk data by the rules of `loads`, or documents. A bulk flow that has more than twice the rate in runs with these values that was read was held back by something else than this air,
+such as its application or its line. It becomes documents at the rate that was read, and all of this is done again: documents collide less often.
+
 A flow of documents has one document per cycle: its transfer, which takes longer the more others send, and the think time. The rate that was read gives the cycle,
 and the runs the mean time of a transfer; the think time is the difference. It is corrected in the same runs.
 """
@@ -41,6 +44,8 @@ WARMUP_S, DURATION_S, SEEDS = 10.0, 20.0, 10
 # A think time agrees if it differs by at most this share of the cycle. Think times are corrected so many times, since few
 # documents end in a run. The shortest one, in seconds.
 CYCLE_TOLERANCE, THINK_CORRECTIONS, LEAST_THINK_S = 0.05, 2, 0.01
+# A bulk flow is held back if what was read is less than this part of what it has in runs.
+HELD_BACK = 0.5
 # Scenarios with more stations would take long.
 MOST_STATIONS = 200
 # The probability of errors, or of others, where there are none at all.
@@ -154,6 +159,28 @@ def calibrated(made: Callable[[Calibrated], Scenario], readings: Readings, bars:
     return replace(found, missed=tuple(_missed(readings, present.shares, wrong)))
 
 
+def held_back(scenario: Scenario, rates: Mapping[str, Share], bars: Bars = no_bars) -> dict[str, float]:
+    """The flows that have much more in runs than was read, with their rates in runs in Mbps. `rates` are those that were read of flows that are bulk by a rule."""
+    if not rates or len(scenario.plan()["bss"]["stations"]) > MOST_STATIONS:
+        return {}
+    with bars("comparing bulk flows with runs") as progress:
+        results = _runs(scenario, Readings(), progress)
+    level, found = 1 - CHANCE / len(rates), {}
+    for name, read in rates.items():
+        values = results.flows.filter(label=name)["goodput_mbps"].to_numpy().astype(np.float64)
+        chance = prediction_half_width(values, read.elapsed_s / DURATION_S, level)
+        mean = float(values.mean())
+        if read.value < min(HELD_BACK * mean, mean - chance):
+            found[name] = mean
+    return found
+
+
+def _runs(scenario: Scenario, readings: Readings, progress: Progress | None) -> Results:
+    warmup_s, duration_s = readings.run_s
+    run = {"run.warmup_s": warmup_s, "run.duration_s": duration_s, "run.record_transfers": False}
+    return Study([Cell("imported", scenario.override(run))], SEEDS).run(progress=progress)
+
+
 def _wrong(readings: Readings, present: Mapping[str, Values]) -> list[Unit]:
     """What does not agree by chance: stations with the same link together, and then what is not among these alone."""
     within, gaps = _within(readings, present), {name: _gap(readings, present, (name,)) for name in present}
@@ -228,9 +255,7 @@ def _gap(readings: Readings, present: Mapping[str, Values], unit: Unit) -> float
 
 def shown(scenario: Scenario, readings: Readings, progress: Progress | None = None) -> Present:
     """What runs show, as the access point counts it; without shares that fewer than two seeds have."""
-    warmup_s, duration_s = readings.run_s
-    run = {"run.warmup_s": warmup_s, "run.duration_s": duration_s, "run.record_transfers": False}
-    results = Study([Cell("imported", scenario.override(run))], SEEDS).run(progress=progress)
+    results = _runs(scenario, readings, progress)
     stations = results.stations.filter(pl.col("station") != NEIGHBOURS)
     share = RETRIES / (RETRIES + pl.col("frames_delivered"))
     down = stations.filter(pl.col("direction") == "down").with_columns(share=share)

@@ -37,6 +37,8 @@ INITIAL_BYTES = 14_480
 UNKNOWN_TIME = "no time was read"
 DOCUMENTS = "documents, with think times by the mean rate that was read"
 
+HELD_BACK = "documents, since as bulk data it would have more than twice the rate that was read"
+
 DIRECTIONS: tuple[Direction, Direction] = ("down", "up")
 
 

@@ -13,10 +13,18 @@ from typing import Any
 
 from wifair.errors import InputError, ScenarioError
 from wifair.observed import loads
-from wifair.observed.calibration import LEAST_THINK_S, NEIGHBOURS, Calibrated, Readings, Share, calibrated
+from wifair.observed.calibration import (
+    LEAST_THINK_S,
+    NEIGHBOURS,
+    Calibrated,
+    Readings,
+    Share,
+    calibrated,
+    held_back,
+)
 from wifair.observed.links import Keys, Links
 from wifair.observed.loads import Load
-from wifair.observed.network import Observed, Station, Traffic, Value, assumed, read, unknown
+from wifair.observed.network import BULK, Observed, Station, Traffic, Value, assumed, read, unknown
 from wifair.observed.rates import MOST_S
 from wifair.planned import RATES
 from wifair.scenario.scenario import Scenario
@@ -27,6 +35,8 @@ WIRE_MBPS, DELAY_MS = 500, 15
 # What a queue of a station takes: txqueuelen of Linux.
 HOST_PACKETS = 1000
 CLIENT = "client"
+# Flows that a remark names.
+FEW = 3
 NO_LIMITS = "airtime queue limits are left out: a station is older than 802.11n, and no hardware here has both"
 IP_BYTES = 1500
 
@@ -151,13 +161,22 @@ def _document(observed: Observed, title: str, names: Names, bars: Bars) -> Docum
         return Scenario.from_settings(_settings(title, tables(found)))
 
     rates = {f"{named[load.station]}-{load.direction}": load.mbps for load in found if load.mbps is not None}
-    documents = {name: rates[name] for flow in flows if (name := _of_documents(flow)) in rates}
-    readings = _readings(observed, {key: named[key] for key in active}, documents, keys)
-    found_by_runs = calibrated(scenario, readings, bars)
+
+    def calibration() -> Calibrated:
+        documents = {name: rates[name] for flow in flows if (name := _of_documents(flow)) in rates}
+        return calibrated(scenario, _readings(observed, {key: named[key] for key in active}, documents, keys), bars)
+
+    found_by_runs = calibration()
+    bulk = {flow: Share(rates[flow], elapsed_s) for flow, elapsed_s in _bulk(observed, named, found, flows).items()}
+    while held := held_back(scenario(found_by_runs), bulk, bars):
+        flows = [_held_back(flow, bulk, held, _rtt_s(title, head)) for flow in flows]
+        bulk = {name: read for name, read in bulk.items() if name not in held}
+        found_by_runs = calibration()
+    slowed = _slowed([flow for flow in flows if _why(flow) == loads.HELD_BACK], head)
     changing = [_changing(table) for table in events]
     [hardware] = [table.keys["hardware"] for table in head if table.header == "[ap]"]
     without = [NO_LIMITS] if _has_limits(observed) and hardware is not observed.keys["ap.hardware"] else []
-    remarks = (*observed.remarks, *without, *changing, *_idle(observed, active, names), *found_by_runs.missed)
+    remarks = (*observed.remarks, *without, *slowed, *changing, *_idle(observed, active, names), *found_by_runs.missed)
     return Document(title, tuple(observed.files), tuple(tables(found_by_runs)), remarks)
 
 
@@ -198,6 +217,47 @@ def _of_documents(flow: Table) -> str:
     application = flow.keys.get("application")
     is_web = application is not None and isinstance(application.value, Mapping) and "think_mean_s" in application.value
     return str(flow.keys["name"].value) if is_web else ""
+
+
+def _bulk(observed: Observed, named: Mapping[str, str], found: list[Load], flows: list[Table]) -> dict[str, float]:
+    """The flows that are bulk by their counters, with the seconds over which these were counted."""
+    assumed_bulk = {table.keys["name"].value for table in flows if _application(table) == BULK}
+    counted: dict[str, float] = {}
+    for load in found:
+        name, elapsed_s = f"{named[load.station]}-{load.direction}", observed.stations[load.station].counters.elapsed_s
+        if name in assumed_bulk and load.mbps is not None:
+            counted[name] = elapsed_s.value if elapsed_s else math.inf
+    return counted
+
+
+def _held_back(flow: Table, read: Mapping[str, Share], held: Mapping[str, float], rtt_s: float) -> Table:
+    """The flow with documents, if it is among these, which have the rates in runs."""
+    name = str(flow.keys["name"].value)
+    documents = loads.web(read[name].value, held[name], rtt_s) if name in held else {}
+    if not documents:
+        return flow
+    return replace(flow, keys={**flow.keys, "application": assumed(documents, loads.HELD_BACK)})
+
+
+def _slowed(flows: list[Table], head: list[Table]) -> list[str]:
+    """What to do about flows that are held back."""
+    if not flows:
+        return []
+    names = [str(flow.keys["name"].value) for flow in flows]
+    listed = f"{', '.join(names[:FEW])}{f' and {len(names) - FEW} more' if len(names) > FEW else ''}"
+    [line] = [table.keys["rate_mbps"] for table in head if table.header == "[wire]"]
+    told = f"{listed}: documents, since as bulk data they would have more than twice the rate that was read"
+    if line.origin == "unknown":
+        told += f". Their applications hold them back, or a line slower than the {line.value:g} Mbps that are assumed: if you know it, give --set wire.rate_mbps=RATE"
+    return [told]
+
+
+def _why(flow: Table) -> str:
+    return flow.keys["application"].what if "application" in flow.keys else ""
+
+
+def _application(flow: Table) -> Any:
+    return flow.keys["application"].value if "application" in flow.keys else None
 
 
 def _thinking(flow: Table, found: Calibrated) -> Table:
@@ -243,7 +303,7 @@ def _flows(
 ) -> list[Table]:
     """The flows, station by station."""
     capacity, saturated = _capacity(title, head, stations), loads.saturated(observed)
-    rtt_s = 2 * _settings(title, head)["wire"]["one_way_delay_ms"] / 1000
+    rtt_s = _rtt_s(title, head)
     full = loads.full_packets(found)
     of_station: dict[str, list[Load]] = {}
     for load in found:
@@ -262,6 +322,11 @@ def _flows(
             flows.append(_flow(named[key], load, *rule))
         flows += [_described(named[key], number, traffic) for number, traffic in enumerate(station.traffic)]
     return flows
+
+
+def _rtt_s(title: str, head: list[Table]) -> float:
+    """The round-trip time to servers."""
+    return float(2 * _settings(title, head)["wire"]["one_way_delay_ms"] / 1000)
 
 
 def with_traffic(observed: Observed) -> dict[str, Station]:
