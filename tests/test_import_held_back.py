@@ -11,8 +11,10 @@ import pytest
 from conftest import Cli
 from wifair import Scenario
 from wifair.advising.doubts import doubts
-from wifair.observed import loads
+from wifair.observed import document, loads
 from wifair.observed.as_ap import write
+from wifair.observed.bitrate import Bitrate, mbps
+from wifair.observed.network import Change, Counters, Observed, Station, Traffic, read
 from wifair.observed.origins import marks
 
 CELL: dict[str, Any] = {
@@ -52,8 +54,8 @@ def test_a_flow_that_its_application_holds_back_becomes_documents(here: Cli, tmp
     after = read.run(seeds=6).flows
     told = re.findall(r'^\[\[flows\]\]  # (\S+) Mbps of payload.*\nname = "(\S+)"', made, re.MULTILINE)
     assert len(told) == 3
-    for mbps, name in told:
-        assert after.filter(label=name)["goodput_mbps"].mean() == pytest.approx(float(mbps), rel=0.15)
+    for rate, name in told:
+        assert after.filter(label=name)["goodput_mbps"].mean() == pytest.approx(float(rate), rel=0.15)
     found, _ = doubts(read, marks(made))
     [bulk] = [each.scenario for each in found if each.other == "bulk data that nothing holds back"]
     assert [flow["application"] for flow in bulk.settings()["flows"]] == ["bulk"] * 3
@@ -88,3 +90,24 @@ def test_flows_that_have_what_bulk_data_has_stay_bulk(here: Cli, tmp_path: Path)
     )
     assert {flow["application"] for flow in tomllib.loads(made)["flows"]} == {"bulk"}
     assert "more than twice" not in said
+
+
+def test_bulk_flows_of_a_dump_are_compared_over_the_time_in_which_links_change() -> None:
+    """A change after the time of other runs, at a station of the capture; the bulk flow is one of the dump alone."""
+    modes = [Bitrate(mbps("802.11ax", mcs, 1, 20, 800), "802.11ax", mcs, 1, 20, 800) for mcs in (7, 2)]
+    link = [read(mode, "", "") for mode in modes]
+    data = Traffic("down", read({}, "", ""), mbps=5.0)
+    walks = Station("walks", "", down=link[0], up=link[0], changes=(Change(50.0, "down", link[1]),), traffic=(data,))
+    counted = {
+        "elapsed_s": 60.0,
+        "down_bytes": 400_000_000,
+        "down_packets": 260_000,
+        "up_bytes": 9_000_000,
+        "up_packets": 100_000,
+    }
+    counters = Counters(**{name: read(value, name, "") for name, value in counted.items()})  # type: ignore[arg-type]
+    stays = Station("stays", "", down=link[0], up=link[0], counters=counters)
+    observed = Observed({each.key: each for each in (walks, stays)}, captured_s=read(60.0, "", ""))
+    settings = document(observed, "both").settings()
+    assert [event["at_s"] for event in settings["events"]] == [50.0]
+    assert settings["flows"][1]["application"] == "bulk"

@@ -45,7 +45,7 @@ WARMUP_S, DURATION_S, SEEDS = 10.0, 20.0, 10
 # documents end in a run. The shortest one, in seconds.
 CYCLE_TOLERANCE, THINK_CORRECTIONS, LEAST_THINK_S = 0.05, 2, 0.01
 # A bulk flow is held back if what was read is less than this part of what it has in runs.
-HELD_BACK = 0.5
+HELD_BACK_SHARE = 0.5
 # Scenarios with more stations would take long.
 MOST_STATIONS = 200
 # The probability of errors, or of others, where there are none at all.
@@ -159,18 +159,20 @@ def calibrated(made: Callable[[Calibrated], Scenario], readings: Readings, bars:
     return replace(found, missed=tuple(_missed(readings, present.shares, wrong)))
 
 
-def held_back(scenario: Scenario, rates: Mapping[str, Share], bars: Bars = no_bars) -> dict[str, float]:
+def held_back(
+    scenario: Scenario, readings: Readings, rates: Mapping[str, Share], bars: Bars = no_bars
+) -> dict[str, float]:
     """The flows that have much more in runs than was read, with their rates in runs in Mbps. `rates` are those that were read of flows that are bulk by a rule."""
     if not rates or len(scenario.plan()["bss"]["stations"]) > MOST_STATIONS:
         return {}
     with bars("comparing bulk flows with runs") as progress:
-        results = _runs(scenario, Readings(), progress)
+        results = _runs(scenario, readings, progress)
     level, found = 1 - CHANCE / len(rates), {}
     for name, read in rates.items():
         values = results.flows.filter(label=name)["goodput_mbps"].to_numpy().astype(np.float64)
-        chance = prediction_half_width(values, read.elapsed_s / DURATION_S, level)
+        chance = prediction_half_width(values, read.elapsed_s / readings.run_s[1], level)
         mean = float(values.mean())
-        if read.value < min(HELD_BACK * mean, mean - chance):
+        if read.value < min(HELD_BACK_SHARE * mean, mean - chance):
             found[name] = mean
     return found
 

@@ -36,7 +36,6 @@ DOCUMENT_S, LEAST_BYTES = 5.0, 10_000
 INITIAL_BYTES = 14_480
 UNKNOWN_TIME = "no time was read"
 DOCUMENTS = "documents, with think times by the mean rate that was read"
-
 HELD_BACK = "documents, since as bulk data it would have more than twice the rate that was read"
 
 DIRECTIONS: tuple[Direction, Direction] = ("down", "up")

@@ -162,16 +162,16 @@ def _document(observed: Observed, title: str, names: Names, bars: Bars) -> Docum
 
     rates = {f"{named[load.station]}-{load.direction}": load.mbps for load in found if load.mbps is not None}
 
-    def calibration() -> Calibrated:
+    def readings() -> Readings:
         documents = {name: rates[name] for flow in flows if (name := _of_documents(flow)) in rates}
-        return calibrated(scenario, _readings(observed, {key: named[key] for key in active}, documents, keys), bars)
+        return _readings(observed, {key: named[key] for key in active}, documents, keys)
 
-    found_by_runs = calibration()
+    found_by_runs = calibrated(scenario, readings(), bars)
     bulk = {flow: Share(rates[flow], elapsed_s) for flow, elapsed_s in _bulk(observed, named, found, flows).items()}
-    while held := held_back(scenario(found_by_runs), bulk, bars):
+    while held := held_back(scenario(found_by_runs), readings(), bulk, bars):
         flows = [_held_back(flow, bulk, held, _rtt_s(title, head)) for flow in flows]
         bulk = {name: read for name, read in bulk.items() if name not in held}
-        found_by_runs = calibration()
+        found_by_runs = calibrated(scenario, readings(), bars)
     slowed = _slowed([flow for flow in flows if _why(flow) == loads.HELD_BACK], head)
     changing = [_changing(table) for table in events]
     [hardware] = [table.keys["hardware"] for table in head if table.header == "[ap]"]
