@@ -442,6 +442,12 @@ def test_a_flow_that_its_application_holds_back_is_found(tmp_path: Path, here: C
     assert after == pytest.approx(quiet.values[:2].mean(), rel=0.2)  # the third was held out
     as_known = here("fit", path, tmp_path / "measured", "--runs", "80", "--set", "wire.rate_mbps=100")
     assert as_known.stdout.startswith("A fit: ")
+    path.write_text(BULK_ASSUMED.replace("  # unknown: the line", ""))
+    write(Scenario.from_toml(path).run(seeds=[1, 2, 3]), tmp_path / "all-bulk")
+    as_it_is = here("fit", path, tmp_path / "all-bulk", "--runs", "80").stdout
+    assert as_it_is.startswith("A fit: ")
+    assert "Nothing was varied: the file marks only which flows are bulk" in " ".join(as_it_is.split())
+    assert "what may vary" not in as_it_is
     path.write_text(BULK_ASSUMED.replace("  # assumed: bulk: much", "").replace("  # unknown: the line", ""))
     none = here("fit", path, tmp_path / "measured")
     assert "the scenario has no value that may vary" in none.stderr

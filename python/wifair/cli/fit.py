@@ -127,10 +127,11 @@ def print_fitted(fitted: Fitted, verbose: bool) -> None:
         print_text(f"{told}.", indent="  ", first="- ")
     print_lines([""])
     rows = [wording.row(fitted, each) for each in fitted.estimates]
-    print_table(
-        "Values, each with the others that the measurement does not exclude",
-        columns(wording.HEADINGS, rows, left=5, prose=(2, 3, 4)),
-    )
+    if rows:
+        print_table(
+            "Values, each with the others that the measurement does not exclude",
+            columns(wording.HEADINGS, rows, left=5, prose=(2, 3, 4)),
+        )
     for about, judged in (("Held out", fitted.held), ("Fitted", fitted.seen)):
         shown = judged if verbose else judged[:SHOWN]
         rest = f"; {len(judged) - len(shown)} more with --verbose" if len(judged) > len(shown) else ""

@@ -54,6 +54,8 @@ def remarks(fitted: Fitted) -> Iterator[str]:
     """On what the values rest, what the measurement does not determine, and what was not varied; what to do next if it is no fit."""
     if fitted.estimates and not fitted.is_fit:
         yield "What fits as well, and what is excluded, holds only if the rest of the model is right, which a fit would have to show first"
+    if not fitted.freedoms:
+        yield "Nothing was varied: the file marks only which flows are bulk, and none of these has more in runs than was measured"
     unknown = [each.parameter.name for each in fitted.estimates if not each.is_known]
     if unknown:
         yield f"The measurement determines nothing of {', '.join(unknown)}: no other value in the range is excluded"
