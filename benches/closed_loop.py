@@ -1,6 +1,6 @@
 """The closed loop without hardware: does the gain that is predicted from what an access point shows hold in the network that was only observed?
 
-    .venv/bin/python benches/closed_loop.py [--only N…] [--kept] [--as-imported] [--rows DIR] [--store DIR] [--threads N] [--page docs/advise.md]
+    .venv/bin/python benches/closed_loop.py [--only N…] [--kept] [--as-imported] [--seed N] [--rows DIR] [--store DIR] [--threads N] [--page docs/advise.md]
 
 1. The network runs, and its access point shows it three times (`run --as-ap`, 60 s each).
 2. `import` makes a scenario of the first time. `fit` searches what it assumes, with two of the times, and the third decides; without a fit the scenario stays as
@@ -14,13 +14,15 @@ the network's gain leaves open. Whether it also holds by chance alone is listed 
 gain in the search is made all the same: the advice was wrong if that gains more than what matters.
 
 Networks are those of the gallery, and those of `wifair population --seed 7`, kind by kind in turn, in this order until ten networks have a predicted gain. The order and the
-goal of each were written down before the first of them was run. Each row is kept in DIR; `--only N` runs these networks again, and a row of another N stays. `--kept`
+goal of each were written down before the first of them was run. `--seed N` takes those of another seed instead, without the gallery: networks that nobody has looked
+at. Each row is kept in DIR; `--only N` runs these networks again, and a row of another N stays. `--kept`
 runs none, and writes the rows that are there. Finished replications are in the store, so that the same command continues where it was stopped.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import sys
@@ -56,8 +58,7 @@ from wifair.study.store import Store
 from wifair.study.study import Study
 from wifair.tuning.goals import parsed
 
-MARKS = Marks("closed-loop", "benches/closed_loop.py")
-AS_IMPORTED = Marks("closed-loop-as-imported", MARKS.command)
+MARK, COMMAND = "closed-loop", "benches/closed_loop.py"
 AP = {"ap.scheme": "mac80211", "ap.hardware": "firmware", "mac.edca.classify": "dscp", "run.duration_s": 60}
 # Seeds of what the access point shows, and of what the change does in the network.
 SHOWN = range(5001, 5004)
@@ -67,15 +68,15 @@ CAPTURE = "ap-air.pcapng"
 FIRST = f"seed-{SHOWN[0]}"
 # So many networks shall have a predicted gain.
 ENOUGH = 10
-# Drawn networks: their seed, how many of each kind may be needed, and their goals in turn.
-DRAWN_SEED, DRAWN = 7, 6
+# Drawn networks: their seed, how many of each kind may be needed, next to the gallery or alone, and their goals in turn.
+DRAWN_SEED, DRAWN, DRAWN_ALONE = 7, 6, 12
 DRAWN_KINDS = ("home", "cafe", "office", "classroom")
 DRAWN_WANTS = ("fair shares", "round trips", "total")
 
 
 @dataclass(frozen=True)
 class Network:
-    """A network of the gallery, or a drawn one, with other settings, and the goal of its owner.
+    """A network of the gallery, or one drawn with `seed`, with other settings, and the goal of its owner.
 
     `others_mbps` is a load of other networks, in datagrams at MCS 0. With `captured`, the access point's radio was captured as well: counters do not show how
     many flows a station has.
@@ -87,11 +88,11 @@ class Network:
     settings: dict[str, Any]
     others_mbps: float = 0.0
     captured: bool = False
-    drawn: bool = False
+    seed: int | None = None
 
     def scenario(self) -> Scenario:
         """The network itself."""
-        base = _population().scenarios[self.name] if self.drawn else load(self.name)
+        base = load(self.name) if self.seed is None else _population(self.seed).scenarios[self.name]
         settings = base.override({**AP, **self.settings}).settings()
         if self.others_mbps:
             udp = {"name": "udp", "rate_mbps": self.others_mbps, "arrivals": "poisson"}
@@ -103,8 +104,8 @@ class Network:
 
 
 @cache
-def _population() -> Population:
-    return Population(DRAWN_KINDS, DRAWN, DRAWN_SEED)
+def _population(seed: int) -> Population:
+    return Population(DRAWN_KINDS, DRAWN_ALONE, seed)
 
 
 THIRTY = {"stations[0].count": 18, "stations[1].count": 12, "flows[0].count": 16, "flows[1].count": 8}
@@ -121,14 +122,16 @@ GALLERY = (
     Network("tcp_8down", "`tcp_8down`, captured", "round trips", {}, captured=True),
     Network("rrul_be", "`rrul_be`, captured", "fair shares", {}, captured=True),
 )
-NAMES = [f"{kind}-{number:03}" for number in range(1, DRAWN + 1) for kind in DRAWN_KINDS]
-NETWORKS = (
-    *GALLERY,
-    *(
-        Network(name, f"drawn `{name}`", DRAWN_WANTS[i % len(DRAWN_WANTS)], {}, drawn=True)
-        for i, name in enumerate(NAMES)
-    ),
-)
+
+
+def drawn(seed: int, count: int) -> list[Network]:
+    """So many networks of each kind, kind by kind in turn, with the goals in turn."""
+    names = [f"{kind}-{number:03}" for number in range(1, count + 1) for kind in DRAWN_KINDS]
+    wants = itertools.cycle(DRAWN_WANTS)
+    return [Network(name, f"drawn `{name}`", next(wants), {}, seed=seed) for name in names]
+
+
+NETWORKS = (*GALLERY, *drawn(DRAWN_SEED, DRAWN))
 
 
 def observed(network: Network, folder: Path, store: Store, threads: int | None) -> str:
@@ -255,8 +258,8 @@ def nearest(advice: Advice, changes: Sequence[Change], criterion: Criterion) -> 
 class Rows:
     """Finished rows, one file per network."""
 
-    def __init__(self, folder: Path, as_imported: bool) -> None:
-        self._folder = folder / ("as-imported" if as_imported else "fitted")
+    def __init__(self, folder: Path, as_imported: bool, seed: int | None) -> None:
+        self._folder = folder / ("as-imported" if as_imported else "fitted") / ("" if seed is None else f"seed-{seed}")
         self._folder.mkdir(parents=True, exist_ok=True)
 
     def of(self, number: int) -> Outcome | None:
@@ -277,9 +280,9 @@ class Rows:
 
 def rows(given: argparse.Namespace) -> Iterator[Outcome]:
     """The rows in order, until enough networks have a predicted gain. With `--only` those of these numbers alone are run, with `--kept` none."""
-    store, kept, predicted = Store(given.store), Rows(given.rows, given.as_imported), 0
-    for number, network in enumerate(NETWORKS, 1):
-        if number > len(GALLERY) and predicted >= ENOUGH:
+    store, kept, predicted = Store(given.store), Rows(given.rows, given.as_imported, given.seed), 0
+    for number, network in enumerate(NETWORKS if given.seed is None else drawn(given.seed, DRAWN_ALONE), 1):
+        if network.seed is not None and predicted >= ENOUGH:
             return
         found = kept.of(number)
         if number in given.only or (found is None and not given.only and not given.kept):
@@ -313,12 +316,19 @@ def summary(found: Sequence[Outcome]) -> str:
     return text
 
 
+def marks_of(given: argparse.Namespace) -> Marks:
+    """Where the table is on a page."""
+    seed = "" if given.seed is None else f"-seed-{given.seed}"
+    return Marks(f"{MARK}{'-as-imported' if given.as_imported else ''}{seed}", COMMAND)
+
+
 def main() -> None:
     """Closes the loop of each network, and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", type=int, nargs="*", default=[], help="numbers of networks, from 1 on")
     parser.add_argument("--kept", action="store_true", help="without a run: the rows that are kept")
     parser.add_argument("--as-imported", action="store_true", help="without fit")
+    parser.add_argument("--seed", type=int, help="networks drawn with this seed alone")
     parser.add_argument("--rows", type=Path, default=Path("results/closed-loop"))
     parser.add_argument("--store", type=Path, default=Path("results/store"))
     parser.add_argument("--threads", type=int)
@@ -338,7 +348,7 @@ def main() -> None:
     made = f"{table(heads, [each.row for each in found])}\n\n{summary(found)}{'' if given.as_imported else fits}"
     print(made)
     if given.page:
-        (AS_IMPORTED if given.as_imported else MARKS).write(given.page, made)
+        marks_of(given).write(given.page, made)
 
 
 if __name__ == "__main__":

@@ -12,12 +12,12 @@ from wifair.everything.verdict import Standing
 from wifair.tuning.goals import parsed
 
 from benches import closed_loop
-from benches.closed_loop import ENOUGH, GALLERY, NETWORKS, Network, Outcome, rows, standing, summary
+from benches.closed_loop import ENOUGH, GALLERY, NETWORKS, Network, Outcome, drawn, marks_of, rows, standing, summary
 
 
 def given(folder: Path, *only: int) -> argparse.Namespace:
     return argparse.Namespace(
-        only=list(only), kept=False, as_imported=False, rows=folder, store=folder / "store", threads=1
+        only=list(only), kept=False, as_imported=False, seed=None, rows=folder, store=folder / "store", threads=1
     )
 
 
@@ -48,6 +48,17 @@ def test_networks_are_run_in_order_until_enough_have_a_gain(tmp_path: Path, monk
     assert "--measured" not in summary(found)
 
 
+def test_networks_of_another_seed_are_run_alone_and_kept_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(closed_loop, "outcome", lambda network, *_: Outcome((network.name,), holds=True))
+    asked = given(tmp_path)
+    asked.seed, asked.as_imported = 8, True
+    assert [each.row for each in rows(asked)] == [(each.name,) for each in drawn(8, 3)[:ENOUGH]]
+    assert len(list((tmp_path / "as-imported" / "seed-8").iterdir())) == ENOUGH
+    assert marks_of(asked).what == "closed-loop-as-imported-seed-8"
+    ours, theirs = (each[0].scenario() for each in (drawn(8, 1), NETWORKS[len(GALLERY) :]))
+    assert ours.settings() != theirs.settings()
+
+
 def test_wrong_advice_is_set_against_what_differs_from_the_measurement() -> None:
     kinds = [
         (Outcome((), holds=True, differs=False), 3),
@@ -62,15 +73,15 @@ def test_wrong_advice_is_set_against_what_differs_from_the_measurement() -> None
 
 
 def test_drawn_networks_are_the_same_in_every_run() -> None:
-    drawn = NETWORKS[len(GALLERY) :]
-    assert [(each.name, each.want) for each in drawn[:5]] == [
+    networks = NETWORKS[len(GALLERY) :]
+    assert [(each.name, each.want) for each in networks[:5]] == [
         ("home-001", "fair shares"),
         ("cafe-001", "round trips"),
         ("office-001", "total"),
         ("classroom-001", "fair shares"),
         ("home-002", "round trips"),
     ]
-    settings = drawn[0].scenario().settings()
+    settings = networks[0].scenario().settings()
     assert (settings["ap"]["hardware"], settings["run"]["duration_s"]) == ("firmware", 60)
 
 
