@@ -86,7 +86,7 @@ coverage: $(VENV)/.built
 	$(BIN)/python benches/coverage.py docs/coverage.md
 
 # Twenty thousand random scenarios on engine and oracle, more than a million exchanges of each a point, sixty thousand scenario
-# files: half an hour on two cores.
+# files: an hour on two cores.
 validate: $(VENV)/.built
 	WIFAIR_VALIDATE=1 cargo test --profile validate $(TESTED)
 	WIFAIR_VALIDATE=1 $(BIN)/pytest $(SIDE_BY_SIDE)
