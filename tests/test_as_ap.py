@@ -141,6 +141,34 @@ def test_a_dump_of_a_run_counts_packets_at_the_radio_and_has_the_last_rates(tmp_
     assert [each.up.value.mcs for each in (up, call)] == [7, 2]  # type: ignore[union-attr]
 
 
+def test_a_call_with_a_picture_has_as_many_packets_again(tmp_path: Path) -> None:
+    """Each is sent alone, so they collide more often than documents of the same rate. Data of TCP at other rates each way is no call, though it is as slow."""
+    picture: dict[str, Any] = {"name": "udp", "rate_mbps": 0.8, "payload_bytes": 1200}
+    both: list[dict[str, Any]] = [
+        {"station": "call", "direction": way, "application": picture} for way in ("down", "up")
+    ]
+    data = [{"station": "data", "direction": way, "wire_rate_mbps": rate} for way, rate in (("down", 2), ("up", 1))]
+    voice = {"station": "call", "direction": "down", "application": {"name": "voip", "dscp": 0}}
+    flows = [{"name": f"flow-{number}", **flow} for number, flow in enumerate([*both, *data, voice])]
+    cell = Scenario(
+        run={"warmup_s": 2, "duration_s": 10},
+        phy={"name": "802.11ax"},
+        tcp={"profile": "today"},
+        stations=[{"name": "call"}, {"name": "data"}],
+        flows=flows,
+    )
+    write(cell.run(seeds=1), tmp_path)
+    made = imported([tmp_path / "seed-1" / "station.txt"]).settings()["flows"]
+    apps = {(flow["station"], flow["direction"]): flow["application"] for flow in made}
+    for way in ("down", "up"):
+        udp = apps.pop(("station-1", way))
+        packets = udp["rate_mbps"] * 1e6 / 8 / udp["payload_bytes"]
+        assert udp["name"] == "udp"
+        assert packets == pytest.approx(50 + 0.8e6 / 8 / 1200, rel=0.02)
+    assert len(apps) == 2
+    assert all(app == "bulk" or app["name"] == "web" for app in apps.values())
+
+
 @pytest.mark.whole
 def test_a_run_imported_from_its_access_point_has_the_same_links_and_goodput(
     here: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

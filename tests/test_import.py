@@ -9,6 +9,7 @@ import resource
 import tomllib
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -375,6 +376,41 @@ def test_a_call_is_datagrams_both_ways() -> None:
     assert [load.is_call for load in found] == [True, True]
     flow, _ = loads.flow(found[0], 100, 2, False, 0.03)
     assert flow["application"] == {"name": "udp", "rate_mbps": 0.0688, "payload_bytes": 172}
+
+
+@pytest.mark.parametrize(
+    ("size", "ratio", "packets", "is_call"),
+    [
+        (950, 1.0, 1_000, True),
+        (950, 1.25, 1_000, True),
+        (950, 1.5, 1_000, False),  # a camera that sends more than it receives
+        (1_300, 1.0, 1_000, False),  # data of TCP both ways, with an ACK for some segments
+        (950, 1.0, 10_000, False),  # faster than pictures are
+    ],
+)
+def test_a_call_with_a_picture_is_datagrams_both_ways(size: int, ratio: float, packets: int, is_call: bool) -> None:
+    frame = size + 34
+    up = round(packets * ratio)
+    both = counters(elapsed_s=10, down_bytes=packets * frame, down_packets=packets, up_bytes=up * frame, up_packets=up)
+    found = loads.of_station(Station("a", "", counters=both))
+    assert [load.is_call for load in found] == [is_call, is_call]
+    timeless = loads.of_station(Station("a", "", counters=replace(both, elapsed_s=None)))
+    assert not any(load.is_call for load in timeless), "no time was read, so the rate is unknown"
+    if is_call:
+        flow, rule = loads.flow(found[0], 100, 2, True, 0.03)
+        assert (flow["application"]["name"], flow["application"]["payload_bytes"], rule) == (
+            "udp",
+            size - 28,
+            loads.PICTURE,
+        )
+
+
+def test_a_network_of_calls_alone_is_a_scenario(tmp_path: Path) -> None:
+    """It has no hosts with TCP, whose keys would have no effect."""
+    call = {"rx_bytes": "1170000", "rx_packets": "5000", "tx_bytes": "1170000", "tx_packets": "5000"}
+    found = imported_text(tmp_path, station(1, **call, connected_time="100 seconds"))
+    assert "tcp" not in found
+    assert [flow["application"]["name"] for flow in found["flows"]] == ["udp", "udp"]
 
 
 @pytest.mark.parametrize("mbps", [0.05, 0.5, 5.0])

@@ -16,7 +16,7 @@ from typing import Any
 from wifair.analysis.sweep import label
 from wifair.errors import InputError
 from wifair.everything.contenders import REFERENCE
-from wifair.observed.loads import HELD_BACK
+from wifair.observed.loads import HELD_BACK, PICTURE
 from wifair.observed.network import BULK
 from wifair.observed.origins import Mark
 from wifair.scenario.profiles import PROFILES
@@ -160,7 +160,7 @@ def _alternatives(settings: Settings, marks: Sequence[Mark]) -> Iterator[Alterna
         for i in range(len(first.others)):
             yield _words(value_at(settings, first), first.others[i]), partial(_with_others, marks=marks, number=i)
         return
-    if first.what == HELD_BACK:
+    if first.what in (HELD_BACK, PICTURE):
         yield "bulk data that nothing holds back", partial(_all_bulk, marks=marks)
     if freedom := _freedom(settings, marks):
         for other in freedom.others:

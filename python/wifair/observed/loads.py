@@ -21,6 +21,9 @@ TCP_BYTES, UDP_BYTES = 52, 28
 ACK_BYTES, ACK_SHARE = 150, 0.15
 # IP bytes per packet up to which both directions may be a call, and the largest ratio of their rates.
 CALL_BYTES, CALL_RATIO = 400, 2.0
+# The same for a call with a picture, and the largest rate in Mbps. Pictures by RTP have packets of some 1,200 bytes, and voice has smaller ones; with data of TCP both ways the mean
+# is larger, unless every other segment has an ACK. A picture of 1080p is sent at 3.8 Mbps and received at 3.0 (requirements of Zoom).
+PICTURE_BYTES, PICTURE_RATIO, PICTURE_MBPS = 1200, 1.3, 4.0
 # A direction with a lower rate has no flow.
 LEAST_MBPS = 0.01
 # From this share of busy time on, the cell counts as saturated.
@@ -36,6 +39,8 @@ DOCUMENT_S, LEAST_BYTES = 5.0, 10_000
 INITIAL_BYTES = 14_480
 UNKNOWN_TIME = "no time was read"
 DOCUMENTS = "documents, with think times by the mean rate that was read"
+CALL = "small packets at similar rates both ways: datagrams at the rate that was read"
+PICTURE = "packets below full size at similar low rates both ways, as of a call with a picture: datagrams at the rate that was read"
 HELD_BACK = "documents, since as bulk data it would have more than twice the rate that was read"
 
 DIRECTIONS: tuple[Direction, Direction] = ("down", "up")
@@ -77,8 +82,8 @@ def _of_counters(key: str, counters: Counters, known: Collection[str]) -> list[L
     rates = {way: rate for way, rate in found.items() if rate}
     sizes = {way: size for way, (_, size, _) in rates.items()}
     carried = {way: total for way, (total, _, _) in rates.items()}
-    call = len(rates) == 2 and max(sizes.values()) <= CALL_BYTES
-    call = call and max(carried.values()) <= CALL_RATIO * min(carried.values())
+    elapsed = counters.elapsed_s.value if counters.elapsed_s else 0
+    call = len(rates) == 2 and _is_call(list(sizes.values()), list(carried.values()), elapsed)
     loads = []
     for way, (total, size, origin) in rates.items():
         other = carried.get("up" if way == "down" else "down", 0.0)
@@ -86,11 +91,19 @@ def _of_counters(key: str, counters: Counters, known: Collection[str]) -> list[L
             continue
         header = UDP_BYTES if call else TCP_BYTES
         payload = total * max(1 - header / size, 0.0)
-        elapsed = counters.elapsed_s.value if counters.elapsed_s else 0
         mbps = payload * 8 / 1e6 / elapsed if elapsed else None
         if mbps is None or mbps >= LEAST_MBPS:
             loads.append(Load(key, way, mbps, size, call, origin))
     return loads
+
+
+def _is_call(sizes: Sequence[float], carried: Sequence[float], elapsed_s: float) -> bool:
+    """Whether both directions, with these IP bytes per packet and in all, are a call's."""
+    largest, ratio = max(sizes), max(carried) / min(carried)
+    if largest <= CALL_BYTES and ratio <= CALL_RATIO:
+        return True
+    is_slow = elapsed_s > 0 and max(carried) * 8 / 1e6 / elapsed_s <= PICTURE_MBPS
+    return largest <= PICTURE_BYTES and ratio <= PICTURE_RATIO and is_slow
 
 
 def _direction(counters: Counters, way: Direction) -> tuple[float, float, Value[Any]] | None:
@@ -165,7 +178,7 @@ def flow(
     if load.is_call:
         payload = max(round(load.packet_bytes or 0) - UDP_BYTES, 1)
         udp = {"name": "udp", "rate_mbps": significant(load.mbps), "payload_bytes": payload}
-        return {"application": udp}, "small packets at similar rates both ways: datagrams at the rate that was read"
+        return {"application": udp}, CALL if (load.packet_bytes or 0) <= CALL_BYTES else PICTURE
     documents = web(load.mbps, capacity_mbps, rtt_s)
     if documents and is_full is False and load.mbps < BULK_SHARE[False] * capacity_mbps / loads:
         return {"application": documents}, DOCUMENTS

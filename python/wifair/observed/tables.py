@@ -39,6 +39,8 @@ CLIENT = "client"
 FEW = 3
 NO_LIMITS = "airtime queue limits are left out: a station is older than 802.11n, and no hardware here has both"
 IP_BYTES = 1500
+# Applications without TCP, of those that are read.
+DATAGRAMS = ("ping", "udp", "voip")
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,8 @@ def _document(observed: Observed, title: str, names: Names, bars: Bars) -> Docum
     head = _head(observed, links, keys)
     events = [event for key in active for event in _events(named[key], links.changes(observed.stations[key]))]
     flows = _flows(observed, title, head, {named[key]: each for key, each in keys.items()}, named, found)
+    if all(_is_of_datagrams(flow) for flow in flows):
+        head = [table for table in head if table.header != "[tcp]"]
 
     def tables(found: Calibrated) -> list[Table]:
         stations = [_station(observed.stations[key], named[key], keys[key], found, names) for key in active]
@@ -258,6 +262,11 @@ def _why(flow: Table) -> str:
 
 def _application(flow: Table) -> Any:
     return flow.keys["application"].value if "application" in flow.keys else None
+
+
+def _is_of_datagrams(flow: Table) -> bool:
+    application = _application(flow)
+    return (application.get("name") if isinstance(application, Mapping) else application) in DATAGRAMS
 
 
 def _thinking(flow: Table, found: Calibrated) -> Table:
