@@ -21,8 +21,9 @@ TCP_BYTES, UDP_BYTES = 52, 28
 ACK_BYTES, ACK_SHARE = 150, 0.15
 # IP bytes per packet up to which both directions may be a call, and the largest ratio of their rates.
 CALL_BYTES, CALL_RATIO = 400, 2.0
-# The same for a call with a picture, and the largest rate in Mbps. Pictures by RTP have packets of some 1,200 bytes, and voice has smaller ones; with data of TCP both ways the mean
-# is larger, unless every other segment has an ACK. A picture of 1080p is sent at 3.8 Mbps and received at 3.0 (requirements of Zoom).
+# The same for a call with a picture, and the largest rate in Mbps. Pictures by RTP have packets of some 1,200 bytes, and
+# voice has smaller ones; with data of TCP both ways the mean is larger, unless every other segment has an ACK. A picture of
+# 1080p is sent at 3.8 Mbps and received at 3.0 (requirements of Zoom).
 PICTURE_BYTES, PICTURE_RATIO, PICTURE_MBPS = 1200, 1.3, 4.0
 # A direction with a lower rate has no flow.
 LEAST_MBPS = 0.01
