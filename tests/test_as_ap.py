@@ -249,7 +249,10 @@ def test_progress_is_shown_by_time_that_runs_are_compared(monkeypatch: pytest.Mo
 
 @pytest.mark.whole
 def test_errors_at_stations_with_one_link_are_told_from_collisions_together() -> None:
-    """Few frames of one station tell little, those of eight stations tell enough: documents at eight stations far away, which have errors, and at ten near ones."""
+    """Few frames of one station tell little, those of eight stations tell enough: documents at eight stations far away, which have errors, and at ten near ones.
+
+    Errors at all of them are found even if no two have the same link.
+    """
     web = {"name": "web", "min_bytes": 200_000, "max_bytes": 800_000, "step_bytes": 100_000, "think_mean_s": 3.0}
 
     def made(found: calibration.Calibrated) -> Scenario:
@@ -275,8 +278,9 @@ def test_errors_at_stations_with_one_link_are_told_from_collisions_together() ->
         )
 
     far, near = [f"far-{i}" for i in range(8)], [f"near-{i}" for i in range(10)]
-    for errors in (0.08, 0.0):
-        before = made(calibration.Calibrated(dict.fromkeys(far, errors)))
+    none: list[str] = []
+    for errors, where, links in ((0.08, far, [far, near]), (0.06, [*far, *near], none), (0.0, none, [far, near])):
+        before = made(calibration.Calibrated(dict.fromkeys(where, errors)))
         stations = before.run(seeds=[7]).stations.filter(pl.col("direction") == "down")
         shares = dict(
             stations.select(
@@ -284,15 +288,12 @@ def test_errors_at_stations_with_one_link_are_told_from_collisions_together() ->
             ).iter_rows()
         )
         readings = calibration.Readings(
-            {name: calibration.Share(share, 60) for name, share in shares.items()}, alike=[far, near]
+            {name: calibration.Share(share, 60) for name, share in shares.items()}, alike=links
         )
         found = calibration.calibrated(made, readings)
-        if errors:
-            assert set(found.errors) == set(far)
-            assert found.together == set(far)
-            assert all(rate == pytest.approx(errors, abs=0.03) for rate in found.errors.values())
-        else:
-            assert found.errors == {}
+        assert set(found.errors) == set(where)
+        assert found.together == dict.fromkeys(where, calibration.WITH_LINK if links else calibration.OF_THE_REST)
+        assert all(rate == pytest.approx(errors, abs=0.03) for rate in found.errors.values())
 
 
 def test_the_queues_of_the_hosts_are_those_of_linux_and_unknown(tmp_path: Path) -> None:

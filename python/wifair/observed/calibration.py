@@ -8,7 +8,8 @@ its counters are taken as those of the access point were, and what is unknown is
    that all shares agree (Bonferroni). s of a station is at least the median of the stations', since few seeds may differ by less than the next ones; the share of
    others is of the whole cell and has its own. The data cannot tell more, and nothing is assumed. Stations with the same link are first compared together, by the means of their shares, since few frames of each station
    tell little: without those farther from the median of them than chance allows. s is then that of the mean, at least the median of the stations' divided by
-   √(number of stations). If the mean does not agree, all of them have the same error rate. The others are compared alone.
+   √(number of stations). If the mean does not agree, all of them have the same error rate. The others are compared alone, and then, whatever their links, those
+   that agree alone are compared together in the same way: an error rate of a few percent at each is within chance at every station, and not on their mean.
 3. Otherwise, since collisions and errors are independent, 1 − m = (1 − c)(1 − e) with the collisions c and the error rate e. With the same collisions, x
    needs 1 − e' = (1 − e)(1 − x)/(1 − m). The time of others grows by x − m.
 4. The scenario runs with these values, which changes the collisions. Step 3 repeats until all shares that were corrected agree within `TOLERANCE`. Whether there are
@@ -85,7 +86,7 @@ class Readings:
     received: bool = False
     # By flow of documents, its rate in Mbps.
     documents: Mapping[str, float] = field(default_factory=dict)
-    # Stations with the same link, whose shares are also compared together.
+    # Stations with the same link, whose shares are compared together first.
     alike: Sequence[Sequence[str]] = ()
     # Runs are as long as this without a warm-up, since something changes in the time that was captured.
     changing_s: float | None = None
@@ -100,7 +101,7 @@ class Readings:
 class Calibrated:
     """What is assumed: error rates by station, the share of the time of others, think times in seconds by flow of documents.
 
-    `within` has by station how far retries may be from collisions by chance, `together` the stations whose error rate is that of all with the same link, `missed`
+    `within` has by station how far retries may be from collisions by chance, `together` by station with whom its error rate was found, if not alone, `missed`
     what is not reproduced, in sentences.
     """
 
@@ -108,10 +109,13 @@ class Calibrated:
     others: float = 0.0
     thinks: Mapping[str, float] = field(default_factory=dict)
     within: Mapping[str, float] = field(default_factory=dict)
-    together: frozenset[str] = frozenset()
+    together: Mapping[str, str] = field(default_factory=dict)
     missed: tuple[str, ...] = ()
 
 
+# With whom an error rate was found.
+WITH_LINK = "of all stations with this link"
+OF_THE_REST = "of all stations whose retries collisions would explain one by one"
 # Stations that are compared together, or one, or `OTHERS`.
 Unit = tuple[str, ...]
 OTHERS: Unit = (NEIGHBOURS,)
@@ -142,7 +146,7 @@ def calibrated(made: Callable[[Calibrated], Scenario], readings: Readings, bars:
     present = presented(first, 1)
     within = _within(readings, present.shares)
     wrong = [unit for unit in _wrong(readings, present.shares) if unit != OTHERS]
-    found = Calibrated(within=within, together=frozenset(name for unit in wrong if len(unit) > 1 for name in unit))
+    found = Calibrated(within=within, together=_whom(readings, wrong))
     has_others, thinks = False, THINK_CORRECTIONS
     for number in range(CORRECTIONS):
         is_thinking = bool(present.off) and thinks > 0
@@ -184,7 +188,7 @@ def _runs(scenario: Scenario, readings: Readings, progress: Progress | None) -> 
 
 
 def _wrong(readings: Readings, present: Mapping[str, Values]) -> list[Unit]:
-    """What does not agree by chance: stations with the same link together, and then what is not among these alone."""
+    """What does not agree by chance: stations with the same link together, then what is not among these alone, and then the rest of the stations together."""
     within, gaps = _within(readings, present), {name: _gap(readings, present, (name,)) for name in present}
     least = {name: LEAST_OTHERS if name == NEIGHBOURS else LEAST_ERRORS for name in present}
     wrong: list[Unit] = []
@@ -192,22 +196,40 @@ def _wrong(readings: Readings, present: Mapping[str, Values]) -> list[Unit]:
         there = [name for name in names if name in present]
         median = float(np.median([gaps[name] for name in there])) if there else 0.0
         unit = tuple(name for name in there if abs(gaps[name] - median) <= within[name])
-        if len(unit) < 2:
-            continue
-        elapsed_s = min(readings.shares[name].elapsed_s for name in unit)
-        typical = _typical(present) / math.sqrt(len(unit))
-        runs = elapsed_s / readings.run_s[1]
-        half = prediction_half_width(_mean(present, unit), runs, _level(readings, present), typical)
-        if _gap(readings, present, unit) > max(half, LEAST_ERRORS):
+        if _is_wrong(readings, present, unit):
             wrong.append(unit)
     together = {name for unit in wrong for name in unit}
-    alone = (name for name in present if name not in together and gaps[name] > max(within[name], least[name]))
-    return [*wrong, *((name,) for name in alone)]
+    wrong += [(name,) for name in present if name not in together and gaps[name] > max(within[name], least[name])]
+    known = {NEIGHBOURS}.union(*wrong)
+    rest = tuple(name for name in present if name not in known and abs(gaps[name]) <= within[name])
+    return [*wrong, rest] if _is_wrong(readings, present, rest) else wrong
+
+
+def _is_wrong(readings: Readings, present: Mapping[str, Values], unit: Unit) -> bool:
+    """Whether the mean of several stations' shares exceeds that of the runs by more than chance."""
+    if len(unit) < 2:
+        return False
+    elapsed_s = min(readings.shares[name].elapsed_s for name in unit)
+    typical = _typical(present) / math.sqrt(len(unit))
+    runs = elapsed_s / readings.run_s[1]
+    half = prediction_half_width(_mean(present, unit), runs, _level(readings, present), typical)
+    return _gap(readings, present, unit) > max(half, LEAST_ERRORS)
+
+
+def _whom(readings: Readings, wrong: Sequence[Unit]) -> dict[str, str]:
+    """By station with whom it is compared, if not alone."""
+    links = [set(names) for names in readings.alike]
+    return {
+        name: WITH_LINK if any(names.issuperset(unit) for names in links) else OF_THE_REST
+        for unit in wrong
+        if len(unit) > 1
+        for name in unit
+    }
 
 
 def _level(readings: Readings, present: Mapping[str, Values]) -> float:
     """The level of each interval, by the number of all (Bonferroni)."""
-    return 1 - CHANCE / max(len(present) + len(readings.alike), 1)
+    return 1 - CHANCE / (len(present) + len(readings.alike) + 1)
 
 
 def _typical(present: Mapping[str, Values]) -> float:

@@ -190,7 +190,7 @@ def _station(station: Station, name: str, keys: Keys, found: Calibrated, names: 
     if error:
         what = "retries in excess of the collisions in this scenario"
         if name in found.together:
-            what += ", of all stations with this link"
+            what += f", {found.together[name]}"
         own["frame_error_rate"] = assumed(dict.fromkeys(("data_down", "data_up"), loads.significant(error)), what)
     about = _about(station, names)
     if name in found.within and not error:
