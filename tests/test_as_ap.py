@@ -15,6 +15,7 @@ import pytest
 from conftest import ROOT, Cli
 from observing import BUSY, imported_text, shorten, station
 from wifair import Scenario, load
+from wifair.advising.doubts import doubts
 from wifair.observed import calibration, document, imported, loads, observe
 from wifair.observed.as_ap import mode_of, write
 from wifair.observed.origins import marks
@@ -217,6 +218,8 @@ def test_errors_are_told_from_collisions(tmp_path: Path) -> None:
     assert not made.remarks
     found = [each.get("frame_error_rate", {"data_down": 0.0})["data_down"] for each in made.settings()["stations"]]
     assert found == [pytest.approx(rate, abs=0.02) for rate in (0.04, 0.04, 0.1, 0.0)]
+    varied = {doubt.family for doubt in doubts(made.scenario(), marks(text(made)))[0]}
+    assert {f"stations.frame_error_rate.data_{way}" for way in ("down", "up")} <= varied, "each way varies alone"
     assert_same_goodput(before, made.scenario())
 
 

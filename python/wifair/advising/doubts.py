@@ -236,6 +236,8 @@ RULES: Mapping[str, Callable[[Any], Rule | None]] = {
     "stations.mcs": _indices,
     "stations.mcs_down": _indices,
     "stations.frame_error_rate": _errors,
+    "stations.frame_error_rate.data_down": _errors,
+    "stations.frame_error_rate.data_up": _errors,
     "flows.application": _loads,
 }
 

@@ -37,6 +37,7 @@ HOST_PACKETS = 1000
 CLIENT = "client"
 # Flows that a remark names.
 FEW = 3
+ERRORS_UP = "that of frames down, since none is counted for frames up"
 NO_LIMITS = "airtime queue limits are left out: a station is older than 802.11n, and no hardware here has both"
 IP_BYTES = 1500
 # Applications without TCP, of those that are read.
@@ -191,7 +192,8 @@ def _station(station: Station, name: str, keys: Keys, found: Calibrated, names: 
         what = "retries in excess of the collisions in this scenario"
         if name in found.together:
             what += f", {found.together[name]}"
-        own["frame_error_rate"] = assumed(dict.fromkeys(("data_down", "data_up"), loads.significant(error)), what)
+        own["frame_error_rate.data_down"] = assumed(loads.significant(error), what)
+        own["frame_error_rate.data_up"] = assumed(loads.significant(error), ERRORS_UP)
     about = _about(station, names)
     if name in found.within and not error:
         about += f", which collisions alone explain, give or take a share of {found.within[name]:.2g}"
