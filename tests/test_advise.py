@@ -955,6 +955,9 @@ def test_assumptions_vary_by_family_and_the_rest_is_named() -> None:
             ),
             "[[flows]]\nstation = 's0'\ndirection = 'down'",
             "application = { name = 'web', min_bytes = 20_000, max_bytes = 60_000, step_bytes = 10_000, think_mean_s = 2.0 }  # assumed: documents",
+            "[[flows]]\nstation = 's0'\ndirection = 'down'\ntcp = { congestion_control = 'newreno' }",
+            "[[flows]]\nstation = 's0'\ndirection = 'up'",
+            "[[flows]]\nstation = 's0'\ndirection = 'down'\napplication = 'voip'",
         ]
     )
     import tomllib
@@ -974,8 +977,13 @@ def test_assumptions_vary_by_family_and_the_rest_is_named() -> None:
     assert [each["mcs"] for each in others["stations.mcs", "-2"].plan()["bss"]["stations"]] == [5, 5, 5]
     assert others["wire.rate_mbps", "125"].plan()["wire"]["rate_mbps"] == 125
     assert others["flows.application", "twice the load"].plan()["flows"][3]["application"]["think_mean_s"] == 1
+    bbr = others["tcp.profile", "servers that send by BBR"].settings()["flows"]
+    controls = [flow.get("tcp", {}).get("congestion_control") for flow in bbr]
+    assert controls == ["bbr"] * 4 + ["newreno", None, None], (
+        "a flow that says by what it sends, uploads and datagrams are as they were"
+    )
     idle = others["flows.application", "1 of these 3 flows is idle"].plan()
-    assert [flow["station"] for flow in idle["flows"]] == ["s0", "s2", "s0"]
+    assert [flow["station"] for flow in idle["flows"][:3]] == ["s0", "s2", "s0"]
     assert [each["label"] for each in idle["bss"]["stations"]] == ["s0", "s2"]
     assert all(each.scenario.plan_json != scenario.plan_json for each in found)
 

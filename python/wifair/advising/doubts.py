@@ -17,7 +17,7 @@ from wifair.analysis.sweep import label
 from wifair.errors import InputError
 from wifair.everything.contenders import REFERENCE
 from wifair.observed.loads import HELD_BACK, PICTURE
-from wifair.observed.network import BULK
+from wifair.observed.network import BULK, DATAGRAMS
 from wifair.observed.origins import Mark
 from wifair.scenario.profiles import PROFILES
 from wifair.scenario.scenario import Scenario
@@ -165,6 +165,8 @@ def _alternatives(settings: Settings, marks: Sequence[Mark]) -> Iterator[Alterna
     if freedom := _freedom(settings, marks):
         for other in freedom.others:
             yield freedom.words(other), partial(freedom.applied, parameter=other)
+    if first.family == "tcp.profile":
+        yield "servers that send by BBR", _with_bbr
 
 
 def _freedom(settings: Settings, marks: Sequence[Mark]) -> Freedom | None:
@@ -297,6 +299,15 @@ def _all_bulk(settings: Settings, marks: Sequence[Mark]) -> None:
     for mark in marks:
         if value_at(settings, mark) is not None:
             _place(settings, mark, BULK)
+
+
+def _with_bbr(settings: Settings) -> None:
+    """Makes servers send by BBR, where a flow does not say by what it sends."""
+    for flow in settings["flows"]:
+        application = flow.get("application", BULK)
+        name = application["name"] if isinstance(application, Mapping) else application
+        if flow.get("direction", "down") == "down" and name not in DATAGRAMS:
+            flow["tcp"] = {"congestion_control": "bbr", **flow.get("tcp", {})}
 
 
 def _place(settings: Settings, mark: Mark, value: Any) -> None:

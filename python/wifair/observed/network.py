@@ -105,6 +105,8 @@ class Counters:
 
 # The application of a flow that has data at all times, by a rule.
 BULK = "bulk"
+# Applications without TCP, of those that are read.
+DATAGRAMS = ("ping", "udp", "voip")
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from wifair.observed.calibration import (
 )
 from wifair.observed.links import Keys, Links
 from wifair.observed.loads import Load
-from wifair.observed.network import BULK, Observed, Station, Traffic, Value, assumed, read, unknown
+from wifair.observed.network import BULK, DATAGRAMS, Observed, Station, Traffic, Value, assumed, read, unknown
 from wifair.observed.rates import MOST_S
 from wifair.planned import RATES
 from wifair.scenario.scenario import Scenario
@@ -40,8 +40,6 @@ FEW = 3
 ERRORS_UP = "that of frames down, since none is counted for frames up"
 NO_LIMITS = "airtime queue limits are left out: a station is older than 802.11n, and no hardware here has both"
 IP_BYTES = 1500
-# Applications without TCP, of those that are read.
-DATAGRAMS = ("ping", "udp", "voip")
 
 
 @dataclass(frozen=True)
