@@ -10,8 +10,8 @@
 4. The change is made in the network itself, which runs with 24 seeds before and after it.
 
 The prediction holds if the network's gain lies within the predicted interval, which is for chance and for what is assumed together, widened by what the interval of
-the network's gain leaves open. Whether it also holds by chance alone is listed as well. Where the advice is to leave the network as it is, the change with the largest
-gain in the search is made all the same: the advice was wrong if that gains more than what matters.
+the network's gain leaves open. Whether it also holds by chance alone is listed as well. Where the advice is to leave the network as it is, the change that led the search, or that with the largest
+gain in it, is made all the same: the advice was wrong if that gains more than what matters.
 
 Networks are those of the gallery, and those of `wifair population --seed 7`, kind by kind in turn, in this order until ten networks have a predicted gain. The order and the
 goal of each were written down before the first of them was run. `--seed N` takes those of another seed instead, without the gallery: networks that nobody has looked
@@ -39,6 +39,7 @@ import numpy as np
 from wifair import Scenario, Traces, load
 from wifair.advising import OWN, Advice, Advising, rule
 from wifair.advising.changes import Change
+from wifair.advising.wording import is_advised
 from wifair.errors import InputError
 from wifair.everything.criteria import Criterion
 from wifair.everything.verdict import Standing
@@ -212,6 +213,7 @@ def outcome(network: Network, given: argparse.Namespace, store: Store) -> Outcom
 def judged(network: Network, advising: Advising, advice: Advice, threads: int | None, store: Store) -> Outcome:
     """What the advised change does in the network; of the row, the change and what follows."""
     [criterion] = advice.criteria
+    is_left = not is_advised(advice)
     change = advice.best or nearest(advice, advising.settable, criterion)
     scenario = network.scenario()
     try:
@@ -222,10 +224,10 @@ def judged(network: Network, advising: Advising, advice: Advice, threads: int | 
     truth = results.with_metrics(*(goal.own for goal in advising.goals if goal.own))
     without, with_it = (truth.values(cell.name, advising.goals[0].metric).to_numpy() for cell in cells)
     true = criterion.effect(with_it, without)
-    title = change.name if advice.best else f"leave it; nearest: {change.name}"
+    title = f"leave it; nearest: {change.name}" if is_left else change.name
     if not true.n:
         return Outcome((title, "", "", "no value of this goal", ""))
-    if advice.best is None:
+    if is_left:
         is_right = standing(criterion, with_it, without) is not Standing.BETTER
         words = "rightly left" if is_right else "**wrongly left**"
         row = (title, "", "", criterion.effect_text(true), words)

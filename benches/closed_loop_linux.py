@@ -30,6 +30,7 @@ from linux_stack import KERNEL, PHYS, SIMULATED, TCP, boot, of_kernel
 from wifair import Scenario
 from wifair.advising import OWN, Advising
 from wifair.advising.changes import Change
+from wifair.advising.wording import is_advised
 from wifair.emulate.kept import Kept
 from wifair.everything.criteria import Criterion
 from wifair.everything.verdict import Standing
@@ -174,7 +175,7 @@ def outcome(network: Network, kernel: Kernel, given: argparse.Namespace) -> Outc
         criterion.effect_text(true),
         criterion.effect_text(simulated(network, change, goals, criterion, given.threads)),
     )
-    if advice.best is None:
+    if not is_advised(advice):
         is_right = standing(criterion, with_it, without) is not Standing.BETTER
         words = "rightly left" if is_right else "**wrongly left**"
         return Outcome((*head, f"leave it; nearest: {change.name}", "", "", *effects, words), is_left=is_right)
