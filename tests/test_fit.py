@@ -293,7 +293,7 @@ def _observed(count: int) -> Any:
 
     counted = {"elapsed_s": 60.0, "down_bytes": 90_000_000, "down_packets": 60_000, "down_airtime_us": 9_000_000}
     counters = Counters(**{name: read(value, name, "") for name, value in counted.items()})  # type: ignore[arg-type]
-    return Observed({f"{i}": Station(f"{i}", "", counters=counters) for i in range(count)})
+    return Observed({f"{i}": Station(f"{i}", "", dumps=(counters,)) for i in range(count)})
 
 
 # In a network that is only observed.

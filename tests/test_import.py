@@ -360,19 +360,19 @@ def test_flent_adds_flows_to_the_only_station_of_a_dump(tmp_path: Path) -> None:
 
 def test_acks_of_a_download_are_no_flow() -> None:
     both = counters(elapsed_s=10, down_bytes=15_340_000, down_packets=10_000, up_bytes=430_000, up_packets=5_000)
-    assert [load.direction for load in loads.of_station(Station("a", "", counters=both))] == ["down"]
+    assert [load.direction for load in loads.of_station(Station("a", "", dumps=(both,)))] == ["down"]
 
 
 def test_the_rate_of_payload_is_without_headers() -> None:
     one = counters(elapsed_s=10, down_bytes=10_000 * (1500 + 34), down_packets=10_000)
-    [load] = loads.of_station(Station("a", "", counters=one))
+    [load] = loads.of_station(Station("a", "", dumps=(one,)))
     assert load.mbps == pytest.approx(10_000 * 1448 * 8 / 1e6 / 10)
 
 
 def test_a_call_is_datagrams_both_ways() -> None:
     size = 200 + 34
     call = counters(elapsed_s=10, down_bytes=500 * size, down_packets=500, up_bytes=490 * size, up_packets=490)
-    found = loads.of_station(Station("a", "", counters=call))
+    found = loads.of_station(Station("a", "", dumps=(call,)))
     assert [load.is_call for load in found] == [True, True]
     flow, _ = loads.flow(found[0], 100, 2, False, 0.03)
     assert flow["application"] == {"name": "udp", "rate_mbps": 0.0688, "payload_bytes": 172}
@@ -392,9 +392,9 @@ def test_a_call_with_a_picture_is_datagrams_both_ways(size: int, ratio: float, p
     frame = size + 34
     up = round(packets * ratio)
     both = counters(elapsed_s=10, down_bytes=packets * frame, down_packets=packets, up_bytes=up * frame, up_packets=up)
-    found = loads.of_station(Station("a", "", counters=both))
+    found = loads.of_station(Station("a", "", dumps=(both,)))
     assert [load.is_call for load in found] == [is_call, is_call]
-    timeless = loads.of_station(Station("a", "", counters=replace(both, elapsed_s=None)))
+    timeless = loads.of_station(Station("a", "", dumps=(replace(both, elapsed_s=None),)))
     assert not any(load.is_call for load in timeless), "no time was read, so the rate is unknown"
     if is_call:
         flow, rule = loads.flow(found[0], 100, 2, True, 0.03)
@@ -403,6 +403,41 @@ def test_a_call_with_a_picture_is_datagrams_both_ways(size: int, ratio: float, p
             size - 28,
             loads.PICTURE,
         )
+
+
+def test_of_many_dumps_what_was_counted_between_the_first_and_the_last_is_the_traffic(tmp_path: Path) -> None:
+    """A minute of a download after hours without one; of dumps after a new association those before it do not count."""
+    fields = {"tx_bitrate": "130.0 MBit/s MCS 15", "rx_bitrate": "130.0 MBit/s MCS 15"}
+
+    def dump(at_s: int, packets: int) -> Path:
+        path = tmp_path / f"{at_s:05}-{packets}.txt"
+        counted = {"rx_bytes": "8600", "rx_packets": "100", "tx_bytes": f"{1534 * packets}", "tx_packets": f"{packets}"}
+        path.write_text(station(1, **counted, **fields, connected_time=f"{at_s} seconds"))
+        return path
+
+    dumps = [dump(20_000 + i * 20, i * 20_000) for i in range(4)]
+    for paths in (dumps, dumps[1:], dumps[::3], [dump(20_100, 90_000), *dumps]):
+        [each] = observe(paths).stations.values()
+        elapsed_s = each.counters.elapsed_s
+        assert elapsed_s is not None
+        assert elapsed_s.value == 20 * (3 if paths != dumps[1:] else 2)
+        [load] = loads.of_station(each)
+        assert load.mbps == pytest.approx(1_000 * 1448 * 8 / 1e6)
+
+
+def test_of_many_surveys_the_first_and_the_last_count(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}.txt" for number in range(3)]
+    for number, path in enumerate(paths):
+        active_ms, busy_ms = 500_000 + 20_000 * number, 10_000 + 16_000 * number
+        path.write_text(
+            f"Survey data from wlan0\n\tfrequency:\t5180 MHz [in use]\n\tchannel active time:\t{active_ms} ms\n\tchannel busy time:\t{busy_ms} ms\n"
+        )
+    for seen, runs in ((paths, 2), (paths[1:], 1)):
+        survey = observe(seen).survey
+        assert survey is not None
+        assert survey.active_ms is not None
+        assert survey.busy_ms is not None
+        assert (survey.active_ms.value, survey.busy_ms.value) == (20_000 * runs, 16_000 * runs)
 
 
 def test_a_network_of_calls_alone_is_a_scenario(tmp_path: Path) -> None:
@@ -587,7 +622,7 @@ def test_packets_that_are_not_full_on_average_are_those_of_documents() -> None:
         both = counters(
             elapsed_s=60, down_bytes=down * (size + 34), down_packets=down, up_bytes=up * (back + 34), up_packets=up
         )
-        return Station(key, "", counters=both)
+        return Station(key, "", dumps=(both,))
 
     stations = [counted("bulk", 1500, 52), counted("pages", 1480, 52), counted("both", 1480, 1400)]
     found = [load for each in stations for load in loads.of_station(each)]

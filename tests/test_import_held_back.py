@@ -106,7 +106,7 @@ def test_bulk_flows_of_a_dump_are_compared_over_the_time_in_which_links_change()
         "up_packets": 100_000,
     }
     counters = Counters(**{name: read(value, name, "") for name, value in counted.items()})  # type: ignore[arg-type]
-    stays = Station("stays", "", down=link[0], up=link[0], counters=counters)
+    stays = Station("stays", "", down=link[0], up=link[0], dumps=(counters,))
     observed = Observed({each.key: each for each in (walks, stays)}, captured_s=read(60.0, "", ""))
     settings = document(observed, "both").settings()
     assert [event["at_s"] for event in settings["events"]] == [50.0]

@@ -333,7 +333,7 @@ def _station(
         down=links[False],
         up=links[True],
         changes=tuple(sorted(changes, key=lambda each: each.at_s)),
-        counters=_counters(radio, file, elapsed) if radio else Counters(),
+        dumps=(_counters(radio, file, elapsed) if radio else Counters(),),
         down_mbps=mean[False],
         up_mbps=mean[True],
         traffic=tuple(traffic),

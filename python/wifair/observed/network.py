@@ -69,16 +69,6 @@ class Counters:
     down_airtime_us: Value[int] | None = None
     up_airtime_us: Value[int] | None = None
 
-    def then(self, later: Counters) -> Counters:
-        """What is known with the counters of a later file. Of files of different kinds, the counters with a time, else the more ones."""
-        if self == Counters() or later == Counters():
-            return later if self == Counters() else self
-        if (self.elapsed_s is None) != (later.elapsed_s is None):
-            return later if later.elapsed_s else self
-        if self.counted != later.counted:
-            return later if len(later.counted) > len(self.counted) else self
-        return later.since(self) or later
-
     @property
     def counted(self) -> frozenset[str]:
         """The names of what was counted. Files of one kind have the same ones."""
@@ -101,6 +91,22 @@ class Counters:
             found[each.name] = read(now.value - then.value, f"difference of {now.what}", now.place)
         made = Counters(**found)
         return made if made.elapsed_s is None or made.elapsed_s.value > 0 else None
+
+
+# Counters as files have them, each continuing the one before it.
+Dumps = tuple[Counters, ...]
+
+
+def _continued(mine: Dumps, later: Dumps) -> Dumps:
+    """What is known with the counters of later files. Of files of different kinds, the counters with a time, else the more ones."""
+    then, now = mine[-1], later[0]
+    if then == Counters() or now == Counters():
+        return later if then == Counters() else mine
+    if (then.elapsed_s is None) != (now.elapsed_s is None):
+        return later if now.elapsed_s else mine
+    if then.counted != now.counted:
+        return later if len(now.counted) > len(then.counted) else mine
+    return mine + later if now.since(then) else later
 
 
 # The application of a flow that has data at all times, by a rule.
@@ -147,14 +153,20 @@ class Station:
     # Changes of these rates, in the order of time.
     changes: tuple[Change, ...] = ()
     signal_dbm: Value[float] | None = None
-    counters: Counters = field(default_factory=Counters)
+    dumps: Dumps = (Counters(),)
     # Mean rates of payload, where a file has them instead of counters.
     down_mbps: Value[float] | None = None
     up_mbps: Value[float] | None = None
     traffic: tuple[Traffic, ...] = ()
 
+    @property
+    def counters(self) -> Counters:
+        """What was counted between the first and the last file, or what the only one has."""
+        first, last = self.dumps[0], self.dumps[-1]
+        return (last.since(first) if len(self.dumps) > 1 else None) or last
+
     def merged(self, later: Station) -> Station:
-        """The station with what a later file has of it. If both have counters, what was counted between the two files."""
+        """The station with what a later file has of it."""
         down, up = _more_exact(self.down, later.down), _more_exact(self.up, later.up)
         chosen = {"down": down, "up": up}
         changes = [
@@ -170,7 +182,7 @@ class Station:
             up=up,
             changes=tuple(changes),
             signal_dbm=later.signal_dbm or self.signal_dbm,
-            counters=self.counters.then(later.counters),
+            dumps=_continued(self.dumps, later.dumps),
             down_mbps=later.down_mbps or self.down_mbps,
             up_mbps=later.up_mbps or self.up_mbps,
             traffic=self.traffic + later.traffic,
@@ -193,6 +205,18 @@ class Survey:
     receive_ms: Value[int] | None = None
     transmit_ms: Value[int] | None = None
 
+    def since(self, before: Survey) -> Survey | None:
+        """What happened between two surveys; None if a counter has decreased, as some drivers reset them, or if no time has passed."""
+        found: dict[str, Value[int]] = {}
+        for each in fields(self):
+            late, early = getattr(self, each.name), getattr(before, each.name)
+            if late is None or early is None:
+                continue
+            if late.value < early.value or (each.name == "active_ms" and late.value == early.value):
+                return None
+            found[each.name] = read(late.value - early.value, f"difference of {late.what}", late.place)
+        return Survey(**found)
+
 
 @dataclass
 class Observed:
@@ -204,7 +228,8 @@ class Observed:
     # By the configuration of the access point.
     band_ghz: Value[float] | None = None
     generation: Value[str] | None = None
-    survey: Survey | None = None
+    # Each continues the one before it.
+    surveys: list[Survey] = field(default_factory=list)
     # Traffic of a station that the file does not name.
     traffic: list[Traffic] = field(default_factory=list)
     # Keys of the scenario that a file gives directly, by their path.
@@ -219,9 +244,16 @@ class Observed:
     # What was read and has no place in a scenario.
     remarks: list[str] = field(default_factory=list)
 
+    @property
+    def survey(self) -> Survey | None:
+        """What happened between the first and the last survey, or what the only one has."""
+        if len(self.surveys) < 2:
+            return self.surveys[0] if self.surveys else None
+        return self.surveys[-1].since(self.surveys[0])
+
     def add(self, station: Station) -> None:
         """Adds a station, or what a further file has of it."""
         there = self.stations.get(station.key)
-        if there and there.counters.is_restarted_by(station.counters):
+        if there and there.dumps[-1].is_restarted_by(station.dumps[0]):
             self.alone.append(station.place)
         self.stations[station.key] = there.merged(station) if there else station

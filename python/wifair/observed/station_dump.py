@@ -86,7 +86,7 @@ def _station(head: Line, address: str, fields: Fields) -> Station:
         down=_rate(fields, "tx bitrate"),
         up=_rate(fields, "rx bitrate"),
         signal_dbm=_signal(fields, "signal avg") or _signal(fields, "signal"),
-        counters=Counters(**counters),
+        dumps=(Counters(**counters),),
     )
 
 

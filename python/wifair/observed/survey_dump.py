@@ -50,20 +50,8 @@ def read_into(observed: Observed, file: str, content: str) -> None:
             survey = replace(survey, **{_TIMES[name]: read(line.count(name, value, "ms"), name, line.place)})
     if not seen:
         raise InputError(f"{file}: no channel is marked; allowed here: a survey with one frequency `[in use]`.")
-    between = since(survey, observed.survey) if observed.survey else survey
-    if observed.survey and between == survey and survey.active_ms:
-        observed.alone.append(survey.active_ms.place)
-    observed.survey = between
-
-
-def since(now: Survey, before: Survey) -> Survey:
-    """What happened between two surveys; the later one alone if a counter has decreased, as some drivers reset them, or if no time has passed."""
-    found = {}
-    for name in _TIMES.values():
-        late, early = getattr(now, name), getattr(before, name)
-        if late is None or early is None:
-            continue
-        if late.value < early.value or (name == "active_ms" and late.value == early.value):
-            return now
-        found[name] = read(late.value - early.value, f"difference of {late.what}", late.place)
-    return Survey(**found)
+    if observed.surveys and survey.since(observed.surveys[-1]) is None:
+        if survey.active_ms:
+            observed.alone.append(survey.active_ms.place)
+        observed.surveys.clear()
+    observed.surveys.append(survey)

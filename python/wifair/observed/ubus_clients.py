@@ -67,7 +67,7 @@ def _station(file: str, key: str, fields: dict[str, Any]) -> Station:
         down=_rate(_number(file, rates, "tx", 0, MOST_RATE, "rate.tx")),
         up=_rate(_number(file, rates, "rx", 0, MOST_RATE, "rate.rx")),
         signal_dbm=signal.of(float(signal.value)) if signal else None,
-        counters=Counters(**counters),  # type: ignore[arg-type]
+        dumps=(Counters(**counters),),  # type: ignore[arg-type]
     )
 
 
