@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Cli, new_file
+from conftest import ROOT, Cli, new_file
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from observing import (
@@ -36,7 +36,7 @@ from wifair import Scenario
 from wifair.errors import InputError
 from wifair.observed import Names, bitrate, document, imported, loads, observe
 from wifair.observed.bitrate import GENERATIONS, PHYS, Bitrate
-from wifair.observed.network import Observed, Station
+from wifair.observed.network import DATAGRAMS, Observed, Station
 from wifair.observed.origins import marks
 from wifair.observed.written import summary, text
 
@@ -357,6 +357,10 @@ def test_flent_adds_flows_to_the_only_station_of_a_dump(tmp_path: Path) -> None:
 
 # Rules.
 
+APPLICATIONS = ROOT / "crates" / "wifair-sim" / "src" / "application"
+# Files of that folder that are no application.
+NO_APPLICATIONS = ("contract", "datagrams", "mod")
+
 
 def test_acks_of_a_download_are_no_flow() -> None:
     both = counters(elapsed_s=10, down_bytes=15_340_000, down_packets=10_000, up_bytes=430_000, up_packets=5_000)
@@ -438,6 +442,18 @@ def test_of_many_surveys_the_first_and_the_last_count(tmp_path: Path) -> None:
         assert survey.active_ms is not None
         assert survey.busy_ms is not None
         assert (survey.active_ms.value, survey.busy_ms.value) == (20_000 * runs, 16_000 * runs)
+
+
+@pytest.mark.parametrize(
+    "name", [path.stem for path in sorted(APPLICATIONS.glob("*.rs")) if path.stem not in NO_APPLICATIONS]
+)
+def test_applications_without_tcp_are_those_that_refuse_its_keys(name: str) -> None:
+    settings = {"tcp": {"profile": "today"}, "flows": [{"direction": "down", "application": name}]}
+    if name not in DATAGRAMS:
+        Scenario.from_settings(settings)
+        return
+    with pytest.raises(InputError, match="no flow is carried by TCP"):
+        Scenario.from_settings(settings)
 
 
 def test_a_network_of_calls_alone_is_a_scenario(tmp_path: Path) -> None:

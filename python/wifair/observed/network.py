@@ -111,8 +111,8 @@ def _continued(mine: Dumps, later: Dumps) -> Dumps:
 
 # The application of a flow that has data at all times, by a rule.
 BULK = "bulk"
-# Applications without TCP, of those that are read.
-DATAGRAMS = ("ping", "udp", "voip")
+# Applications without TCP.
+DATAGRAMS = ("game", "ping", "udp", "voip")
 
 
 @dataclass(frozen=True)
