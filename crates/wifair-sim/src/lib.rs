@@ -54,7 +54,7 @@ pub use reading::Reading;
 pub use record::{BssRow, FlowRow, QueueRow, RunRecord, RunRow, StationRow, WireRow, all_tables, tables};
 pub use run::{Progress, fingerprint, run, run_on, run_traced, run_watched};
 pub use schema::schema;
-pub use series::SeriesRow;
+pub use series::{SeriesRow, StationSeriesRow};
 pub use states::StateRow;
 pub use tap::Tap;
 pub use trace::{Contents, EventRow, EventSink, PcapSpec, Trace, TraceError, TraceSpec};

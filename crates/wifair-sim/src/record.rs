@@ -13,7 +13,7 @@ use crate::datagram::{DatagramRow, datagram_rows};
 use crate::datagram_session::FORWARD;
 use crate::figures::{ns_to_ms, quantile_ms, ratio};
 use crate::plan::{AP, NODE_OF_STATIONS, Plan, PlannedBss};
-use crate::series::{Sampler, SeriesRow};
+use crate::series::{Sampler, SeriesRow, StationSeriesRow};
 use crate::snapshot::{Snapshot, total};
 use crate::states::{StateRow, States};
 use crate::table::{Column, TableRow};
@@ -60,6 +60,8 @@ pub struct RunRecord {
     pub states: Vec<StateRow>,
     /// Time series, if the plan asks for them.
     pub series: Vec<SeriesRow>,
+    /// Counters of the stations by interval of the time series.
+    pub station_series: Vec<StationSeriesRow>,
 }
 
 impl RunRecord {
@@ -116,7 +118,8 @@ impl RunRecord {
         let (queues, stations) = (queues.collect(), stations.collect());
         let (transfers, transfer_groups) = transfers.into_rows();
         let flows = flow_rows(plan, before, after, duration_s);
-        let (states, series) = (states.into_rows(plan), sampler.into_rows());
+        let states = states.into_rows(plan);
+        let (series, station_series) = sampler.into_rows();
         let datagrams = datagram_rows(plan, before, after, duration_s);
         let bsss = bsss::rows(plan, &measured, &flows);
         RunRecord {
@@ -131,6 +134,7 @@ impl RunRecord {
             transfer_groups,
             states,
             series,
+            station_series,
         }
     }
 }
@@ -340,6 +344,7 @@ pub fn all_tables(records: &[(usize, u64, RunRecord)]) -> Vec<NamedTable> {
         table(records, |record| &record.transfer_groups),
         table(records, |record| &record.states),
         table(records, |record| &record.series),
+        table(records, |record| &record.station_series),
     ]
 }
 

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use wifair_core::Time;
 use wifair_queue::TxQueue;
-use wifair_wlan::{BssSnapshot, StationUsage};
+use wifair_wlan::{BssSnapshot, StationUsage, Usage};
 
 use crate::connection::Connection;
 use crate::datagram_session::{BACK, DatagramSession, FORWARD};
@@ -32,6 +32,34 @@ row! {
     }
 }
 
+row! {
+    /// What a station's frames of one direction counted in an interval of the time series, as in the table `stations`.
+    StationSeriesRow in "station_series" {
+        /// End of the interval, in seconds from the start of the run, warm-up included.
+        time_s: f64,
+        /// Label of the plan.
+        station: Arc<str>,
+        /// `up` (from the station) or `down` (to it).
+        direction: &'static str,
+        /// Time in which exchanges of this station and direction occupied the medium, in seconds.
+        airtime_s: f64,
+        /// Link rate in Mbit/s at the end of the interval.
+        link_rate_end_mbps: f64,
+        /// Data frames delivered.
+        frames_delivered: u64,
+        /// IP bytes of these.
+        bytes_delivered: u64,
+        /// Attempts after the first.
+        retries: u64,
+        /// Frames given up at the retry limit.
+        retry_lost: u64,
+        /// Of the attempts, PPDUs under a Block Ack agreement.
+        ppdus: u64,
+        /// MPDUs in these PPDUs, retransmissions included.
+        mpdus: u64,
+    }
+}
+
 /// Samples time series at a fixed interval. It only reads: the trajectory is the same without it.
 pub(crate) struct Sampler {
     interval: Time,
@@ -52,6 +80,7 @@ pub(crate) struct Sampler {
     aps: Vec<String>,
     bsss_before: Vec<BssSnapshot>,
     rows: Vec<SeriesRow>,
+    station_rows: Vec<StationSeriesRow>,
 }
 
 impl Sampler {
@@ -72,6 +101,7 @@ impl Sampler {
             aps: plan.bsss().map(|bss| bss.ap_label.into()).collect(),
             bsss_before: vec![],
             rows: vec![],
+            station_rows: vec![],
         }
     }
 
@@ -199,6 +229,11 @@ impl Sampler {
             ] {
                 self.push(time_s, metric, self.stations[index].clone(), value);
             }
+            let station = &self.stations[index];
+            self.station_rows.extend(
+                [("up", up), ("down", down)]
+                    .map(|(direction, usage)| station_row(time_s, station.clone(), direction, usage)),
+            );
         }
         self.bsss_before = after;
     }
@@ -207,9 +242,25 @@ impl Sampler {
         self.rows.push(SeriesRow { time_s, metric, entity, value });
     }
 
-    /// All rows so far.
-    pub(crate) fn into_rows(self) -> Vec<SeriesRow> {
-        self.rows
+    /// All rows so far: values, and counters of stations.
+    pub(crate) fn into_rows(self) -> (Vec<SeriesRow>, Vec<StationSeriesRow>) {
+        (self.rows, self.station_rows)
+    }
+}
+
+fn station_row(time_s: f64, station: Arc<str>, direction: &'static str, usage: &Usage) -> StationSeriesRow {
+    StationSeriesRow {
+        time_s,
+        station,
+        direction,
+        airtime_s: usage.airtime.as_secs_f64(),
+        link_rate_end_mbps: usage.rate_kbps as f64 * 1e-3,
+        frames_delivered: usage.delivered,
+        bytes_delivered: usage.delivered_bytes,
+        retries: usage.retries,
+        retry_lost: usage.lost_at_retry_limit,
+        ppdus: usage.ppdus,
+        mpdus: usage.mpdus,
     }
 }
 

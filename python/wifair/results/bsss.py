@@ -81,6 +81,9 @@ def within(frames: Mapping[str, pl.DataFrame], chosen: Collection[str]) -> dict[
             found[name] = _joined(found[name], found["flows"], [*_KEYS, "flow"])
     if "transfer_groups" in found:
         found["transfer_groups"] = _joined(found["transfer_groups"], found["flows"], [*_KEYS, "group"])
+    if "station_series" in found:
+        stations = found["stations"]["station"].unique()
+        found["station_series"] = found["station_series"].filter(pl.col("station").is_in(stations.to_list()))
     if "series" in found:
         owner = _owners(frames, of_bss)
         entity = pl.col("entity").str.split("/").list.first().replace_strict(owner, default=None)

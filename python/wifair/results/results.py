@@ -150,8 +150,8 @@ class Results(Drawn):
     """The finished replications of a study.
 
     `made_by` holds the versions that produced them. `frames` holds the tables `runs`, `flows`, `queues`, `wire`, `stations`
-    (and `bsss` for several BSSs, `datagrams` for non-TCP flows, `transfers` and `transfer_groups` for transfers, `series` if a sampling interval
-    was set), each with the columns `scenario` (the cell's name) and `seed` first. `missing` counts the requested
+    (and `bsss` for several BSSs, `datagrams` for non-TCP flows, `transfers` and `transfer_groups` for transfers, `series` and
+    `station_series` if a sampling interval was set), each with the columns `scenario` (the cell's name) and `seed` first. `missing` counts the requested
     replications that did not finish. `own` are user-defined metrics (`with_metrics`).
     """
 

@@ -45,5 +45,6 @@ def replication_bytes(plan: dict[str, Any]) -> float:
         # its length, limit, idle share, sojourn time and a few values of its scheme.
         horizon_s = plan["run"]["warmup_s"] + plan["run"]["duration_s"]
         rows["series"] = horizon_s / interval_s * (4 * flows + 3 * stations + 10 * bsss)
+        rows["station_series"] = horizon_s / interval_s * 2 * stations
     columns = engine_columns()
     return sum(count * row_bytes(columns[name]) for name, count in rows.items())

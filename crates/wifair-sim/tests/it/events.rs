@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use serde_json::{Value, json};
 use wifair_core::Time;
-use wifair_sim::{Network, Plan, Progress, RunRecord, fingerprint, run};
+use wifair_sim::{Network, Plan, Progress, RunRecord, StationSeriesRow, fingerprint, run};
 
 fn record(plan: &Value) -> RunRecord {
     let progress = Progress { cancelled: &AtomicBool::new(false), simulated_ms: &AtomicU64::new(0) };
@@ -45,6 +45,20 @@ fn a_rate_holds_from_its_event_on() {
     }
     let airtime: f64 = record.stations.iter().map(|row| row.airtime_share).sum();
     assert!((of("airtime_share", 0.0, 20.0) - airtime).abs() < 1e-9);
+    assert_eq!(record.station_series.len(), 2 * 20);
+    for whole in &record.stations {
+        let parts: Vec<_> =
+            record.station_series.iter().filter(|row| row.direction == whole.direction).collect();
+        let sum = |of: fn(&StationSeriesRow) -> u64| parts.iter().map(|row| of(row)).sum::<u64>();
+        assert_eq!(sum(|row| row.bytes_delivered), whole.bytes_delivered);
+        assert_eq!(sum(|row| row.frames_delivered), whole.frames_delivered);
+        assert_eq!(sum(|row| row.retries), whole.retries);
+        assert_eq!(sum(|row| row.retry_lost), whole.retry_lost);
+        let rates: Vec<f64> = parts.iter().map(|row| row.link_rate_end_mbps).collect();
+        assert_eq!((rates[3], rates[5], rates[19]), (11.0, 1.0, 1.0));
+        let airtime_s: f64 = parts.iter().map(|row| row.airtime_s).sum();
+        assert!((airtime_s - whole.airtime_s).abs() < 1e-9);
+    }
 }
 
 #[test]
