@@ -21,7 +21,7 @@ from pathlib import Path
 from closed_loop import NETWORKS
 from wifair import Scenario, load
 from wifair.markdown import Marks, table
-from wifair.observed.as_ap import INFO, STATION, SURVEY, write
+from wifair.observed.as_ap import INFO, STATION, SURVEY, sampled, write
 
 MARKS = Marks("advice-time", "benches/advice_time.py")
 WIFAIR = Path(sys.executable).parent / "wifair"
@@ -73,7 +73,7 @@ def main() -> None:
         for _ in range(given.times):
             with tempfile.TemporaryDirectory() as made:
                 folder = Path(made)
-                write(scenario.run(seeds=[SEED]), folder / "ap")
+                write(sampled(scenario).run(seeds=[SEED]), folder / "ap")
                 loads.append(os.getloadavg()[0])
                 spent = []
                 for command, words in commands(folder / "ap" / f"seed-{SEED}", folder).items():

@@ -2,7 +2,7 @@
 
     .venv/bin/python benches/closed_loop.py [--only N…] [--kept] [--as-imported] [--seed N] [--rows DIR] [--store DIR] [--threads N] [--page docs/advise.md]
 
-1. The network runs, and its access point shows it three times (`run --as-ap`, 60 s each).
+1. The network runs, and its access point shows it three times (`run --as-ap`, 60 s each, with a station dump per second).
 2. `import` makes a scenario of the first time. `fit` searches what it assumes, with two of the times, and the third decides; without a fit the scenario stays as
    it was imported. `--as-imported` leaves this step out, and writes a table apart, with the number of quantities in which `advise --measured` says that runs of the
    scenario differ from the first time.
@@ -48,7 +48,7 @@ from wifair.fitting.wording import missed
 from wifair.fitting.written import text as fitted_text
 from wifair.markdown import Marks, table
 from wifair.observed import imported
-from wifair.observed.as_ap import INFO, STATION, SURVEY, write
+from wifair.observed.as_ap import INFO, STATION, SURVEY, sampled, write
 from wifair.observed.calibration import NEIGHBOURS
 from wifair.observed.origins import marks
 from wifair.observed.written import text
@@ -138,7 +138,7 @@ NETWORKS = (*GALLERY, *drawn(DRAWN_SEED, DRAWN))
 def observed(network: Network, folder: Path, store: Store, threads: int | None) -> str:
     """Writes what the access point shows into `folder`; the scenario file that `import` makes of the first time."""
     scenario = network.scenario()
-    write(Study([Cell("network", scenario)], SHOWN).run(threads, store=store), folder)
+    write(Study([Cell("network", sampled(scenario))], SHOWN).run(threads, store=store), folder)
     first = folder / FIRST
     files = [first / name for name in (STATION, SURVEY, INFO)]
     if network.captured:

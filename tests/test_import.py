@@ -464,10 +464,10 @@ def test_a_network_of_calls_alone_is_a_scenario(tmp_path: Path) -> None:
     assert [flow["application"]["name"] for flow in found["flows"]] == ["udp", "udp"]
 
 
-@pytest.mark.parametrize("mbps", [0.05, 0.5, 5.0])
-def test_documents_carry_the_mean_rate_that_was_read(mbps: float) -> None:
-    capacity = 150.0
-    flow = {"name": "a", "direction": "down", "one_way_delay_ms": 15, "application": loads.web(mbps, capacity, 0.03)}
+@pytest.mark.parametrize(("mbps", "cycle_s"), [(0.05, 5.0), (0.5, 5.0), (5.0, 5.0), (5.0, 20.0), (5.0, 1.0)])
+def test_documents_carry_the_mean_rate_that_was_read(mbps: float, cycle_s: float) -> None:
+    application = loads.web(mbps, 150.0, 0.03, cycle_s)
+    flow = {"name": "a", "direction": "down", "one_way_delay_ms": 15, "application": application}
     scenario = Scenario(
         run={"warmup_s": 10, "duration_s": 600, "record_transfers": False},
         phy={"name": "802.11ax"},

@@ -66,7 +66,7 @@ AsAp = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Write to DIR what the access point shows of each run, as iw prints it: station and survey dump.",
+        help="Write to DIR what the access point shows of each run, as iw prints it: a station dump per second, and a survey dump.",
         show_default=False,
     ),
 ]
@@ -105,6 +105,7 @@ def run(
     from wifair.cli.printed import kept, print_needed
     from wifair.cli.printed_flows import print_checks
     from wifair.cli.schemes_of_files import assignments
+    from wifair.observed import as_ap as of_ap
     from wifair.report import flent as of_flent
     from wifair.results.results import writable_folder
     from wifair.scenario.scenario import Scenario
@@ -121,10 +122,7 @@ def run(
         writable_folder(figures[0].parent)
         loaded = warmup.with_series(loaded)
     loaded = of_flent.sampled(loaded, flent) if flent else loaded
-    if as_ap:
-        from wifair.observed import as_ap as of_ap
-
-        writable_folder(as_ap)
+    loaded = of_ap.sampled(loaded, as_ap) if as_ap else loaded
     study = Study([Cell(title, loaded)], seeds, title)
     folder = opened(store)
     traced = pcap or events or pcap_station or pcap_ap or pcap_servers or pcap_full

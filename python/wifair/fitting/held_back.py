@@ -37,7 +37,8 @@ def held_back(scenario: Scenario, marks: Sequence[Mark], compared: Sequence[Judg
         mark = bulk.get((each.quantity.station, each.quantity.direction))
         more = each.simulated > each.measured >= loads.LEAST_MBPS
         if mark and more and each.quantity.kind == "goodput" and not each.is_within:
-            documents[mark] = loads.web(each.measured, each.simulated, rtt_s)
+            cycle_s = loads.STEADY_S if mark.what == loads.NO_PAUSES else loads.DOCUMENT_S
+            documents[mark] = loads.web(each.measured, each.simulated, rtt_s, cycle_s)
     order = [mark for mark, found in documents.items() if found]
     if not order:
         return None

@@ -1,6 +1,6 @@
 """A run as its access point shows it: `wifair run SCENARIO --as-ap DIR` writes what `iw`, `tc` and debugfs would print.
 
-The counters are those of the measurement, without the warm-up. mac80211 counts packets that pass the radio, with the 802.11 header. A bit rate is that
+The counters are those of the measurement, without the warm-up. With time series, the station dumps of all samples follow each other in one file. mac80211 counts packets that pass the radio, with the 802.11 header. A bit rate is that
 of the last instant. The channel is one of the band, and addresses are locally administered. What results do not have is left out: signal, expected
 throughput, inactive time, noise. A scheme that is no qdisc and not the queues of mac80211 has no file of its queues.
 """
@@ -24,6 +24,7 @@ from wifair.results.results import writable_folder
 
 if TYPE_CHECKING:
     from wifair.results.results import Results
+    from wifair.scenario.scenario import Scenario
 
 DEVICE = "wlan0"
 # The IPv4 address of the first station; a hardware address has the prefix 02:00 and the IPv4 address.
@@ -37,10 +38,25 @@ Row = dict[str, Any]
 Sent = dict[tuple[str, str], Row]
 STATION, SURVEY, INFO = "station.txt", "survey.txt", "info.txt"
 AQM, AQL, AQL_OF_RADIO, QDISC = "aqm.txt", "aql.txt", "aql_txq_limit.txt", "qdisc.json"
+# When stations associate, in milliseconds since 1970.
+ASSOCIATED_MS = 1_000_000_000_000
+# The time between two station dumps of a run, unless the scenario has an interval of time series.
+DUMP_S = 1.0
+SERIES = "station_series"
+# What a station dump counts, of the tables `stations` and `station_series`.
+COUNTED = ("airtime_s", "frames_delivered", "bytes_delivered", "retry_lost", "mpdu_retries")
 # Bytes of a packet that a qdisc counts and IP does not: Ethernet's header.
 ETHERNET_BYTES = 14
 # The first access point among the nodes of results; its categories follow after a slash.
 FIRST_AP = "ap"
+
+
+def sampled(scenario: Scenario, folder: Path | None = None) -> Scenario:
+    """The scenario with time series, for a station dump per second. Raises `InputError` if `folder` is not writable."""
+    if folder:
+        writable_folder(folder)
+    there = scenario.plan()["run"]["sample_interval_s"]
+    return scenario if there else scenario.override({"run.sample_interval_s": DUMP_S})
 
 
 def write(results: Results, folder: str | Path) -> str:
@@ -53,8 +69,10 @@ def write(results: Results, folder: str | Path) -> str:
         for seed in (seed for seed in results.seeds if seed in there):
             own = root / cell.name if len(results.cells) > 1 else root
             made.append(writable_folder(own / f"seed-{seed}"))
-            shown = (files(results, plan, cell.name, seed), files_of_queues(results, plan, cell.name, seed))
-            for name, content in chain(*shown):
+            shown = dict(chain(files(results, plan, cell.name, seed), files_of_queues(results, plan, cell.name, seed)))
+            if series := "".join(dumps(results, plan, cell.name, seed)):
+                shown[STATION] = series
+            for name, content in shown.items():
                 (made[-1] / name).write_text(content, encoding="utf-8")
     return f"as the access point shows it: {made[0]}" + (f" and {len(made) - 1} more" if made[1:] else "")
 
@@ -71,12 +89,30 @@ def files(results: Results, plan: Mapping[str, Any], scenario: str, seed: int) -
     [run] = rows["runs"]
     frequency, width = _channel(plan)
     sent = {(row["station"], row["direction"]): row for row in rows["stations"]}
-    numbered = enumerate(each["label"] for each in plan["bss"]["stations"])
-    yield STATION, "".join(_station(sent, plan, number) for number, label in numbered if label != NEIGHBOURS)
+    yield STATION, _dump(sent, plan, plan["run"]["duration_s"])
     yield SURVEY, _survey(run, _busy_share(run, rows.get(BSSS, [])), frequency)
     number = next(channel for channel, mhz in CHANNELS.values() if mhz == frequency)
     centre = f", center1: {frequency + width // 2 - 10} MHz" if width > 20 else ""
     yield INFO, f"Interface {DEVICE}\n\ttype AP\n\tchannel {number} ({frequency} MHz), width: {width} MHz{centre}\n"
+
+
+def dumps(results: Results, plan: Mapping[str, Any], scenario: str, seed: int) -> Iterator[str]:
+    """The station dumps of a replication with time series: at the first sample of the measurement, which is when stations associate, and at each later one.
+
+    None of a replication without two such samples.
+    """
+    if SERIES not in results.frames:
+        return
+    of = ["station", "direction"]
+    mine = results.frames[SERIES].filter((pl.col("scenario") == scenario) & (pl.col("seed") == seed))
+    mine = mine.filter(pl.col("time_s") >= plan["run"]["warmup_s"]).with_columns(mpdu_retries=RETRIES).sort("time_s")
+    if mine["time_s"].n_unique() < 2:
+        return
+    began_s = mine["time_s"][0]
+    since = [(pl.col(name).cum_sum() - pl.col(name).first()).over(of) for name in COUNTED]
+    for (time_s,), rows in mine.with_columns(since).group_by("time_s", maintain_order=True):
+        sent = {(row["station"], row["direction"]): row for row in rows.to_dicts()}
+        yield _dump(sent, plan, time_s - began_s)
 
 
 def files_of_queues(results: Results, plan: Mapping[str, Any], scenario: str, seed: int) -> Iterator[tuple[str, str]]:
@@ -139,11 +175,16 @@ def _channel(plan: Mapping[str, Any]) -> tuple[int, int]:
     return CHANNELS[phy.get("band_ghz") or older][1], _width(phy)
 
 
-def _station(sent: Sent, plan: Mapping[str, Any], number: int) -> str:
+def _dump(sent: Sent, plan: Mapping[str, Any], elapsed_s: float) -> str:
+    """A station dump so many seconds after the stations have associated."""
+    numbered = enumerate(each["label"] for each in plan["bss"]["stations"])
+    return "".join(_station(sent, plan, number, elapsed_s) for number, label in numbered if label != NEIGHBOURS)
+
+
+def _station(sent: Sent, plan: Mapping[str, Any], number: int, elapsed_s: float) -> str:
     station = plan["bss"]["stations"][number]
     label = station["label"]
     own = {way: sent[label, way] for way in DIRECTIONS}
-    elapsed_s = plan["run"]["duration_s"]
     size = {way: each["bytes_delivered"] + FRAME_BYTES * each["frames_delivered"] for way, each in own.items()}
     rate = {way: bitrate.text(mode_of(plan["bss"], station, own[way]["link_rate_end_mbps"], way)) for way in DIRECTIONS}
     down, up = own["down"], own["up"]
@@ -159,7 +200,9 @@ def _station(sent: Sent, plan: Mapping[str, Any], number: int) -> str:
         ("rx bitrate", rate["up"]),
         ("rx duration", f"{round(up['airtime_s'] * 1e6)} us"),
         ("authorized", "yes"),
-        ("connected time", f"{max(int(elapsed_s), 1)} seconds"),
+        ("connected time", f"{int(elapsed_s)} seconds"),
+        ("associated at", f"{ASSOCIATED_MS} ms"),
+        ("current time", f"{ASSOCIATED_MS + round(elapsed_s * 1000)} ms"),
     ]
     address = ":".join(f"{byte:02x}" for byte in (2, 0, *(FIRST_STATION + number).to_bytes(4, "big")))
     return f"Station {address} (on {DEVICE})\n" + "".join(f"\t{name}:\t{told}\n" for name, told in fields)

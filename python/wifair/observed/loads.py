@@ -1,6 +1,7 @@
 """What each station sends and receives, as flows, from its counters.
 
-Counters have sums, not applications. The rules below replace what they do not have; each flow's comment names the rule.
+Counters have sums, not applications. The rules below replace what they do not have; each flow's comment names the rule. A series of dumps shows more: whether
+data came all the time.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from wifair.observed.network import BULK, Counters, Direction, Observed, Station, Value
@@ -34,17 +36,38 @@ BULK_SHARE = {True: 0.1, False: 0.5}
 # A bulk flow sends full packets alone; handshakes and ends of documents make the mean size smaller. From this part of the
 # largest mean size on, packets count as full.
 FULL_SHARE = 0.995
-# Documents of a load that is not bulk: one per so many seconds, with at least so many bytes.
-DOCUMENT_S, LEAST_BYTES = 5.0, 10_000
+# So many intervals between dumps, of at most so many seconds on average, show whether data came all the time.
+LEAST_INTERVALS, MOST_INTERVAL_S = 30, 2.0
+# An interval is idle if a direction has less than this part of its mean rate, or ACKs alone. A flow that is idle for at least
+# this share of the time waits for its application.
+IDLE_PART, IDLE_SHARE = 0.1, 0.2
+# Documents of a load that is not bulk, without a series: one per so many seconds. Of a flow that a series shows without
+# pauses, one per second. They have at least so many bytes.
+DOCUMENT_S, STEADY_S, LEAST_BYTES = 5.0, 1.0, 10_000
 # The initial window of TCP in bytes: 10 segments (RFC 6928).
 INITIAL_BYTES = 14_480
 UNKNOWN_TIME = "no time was read"
 DOCUMENTS = "documents, with think times by the mean rate that was read"
 CALL = "small packets at similar rates both ways: datagrams at the rate that was read"
 PICTURE = "packets below full size at similar low rates both ways, as of a call with a picture: datagrams at the rate that was read"
+PAUSES = "documents, since no data came in at least 20 % of the seconds"
+NO_PAUSES = "bulk, since data came in more than 80 % of the seconds"
 HELD_BACK = "documents, since as bulk data it would have more than twice the rate that was read"
 
 DIRECTIONS: tuple[Direction, Direction] = ("down", "up")
+
+
+@dataclass(frozen=True)
+class Pauses:
+    """What a series of dumps shows of a direction: the share of the time without data, and the mean time from the begin of data to the next."""
+
+    share: float
+    cycle_s: float
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the application pauses."""
+        return self.share >= IDLE_SHARE
 
 
 @dataclass(frozen=True)
@@ -60,6 +83,8 @@ class Load:
     is_call: bool
     # The value that the rate was read from.
     origin: Value[Any]
+    # None without a series of dumps.
+    pauses: Pauses | None = None
 
 
 def of_station(station: Station, known: Collection[str] = ()) -> list[Load]:
@@ -69,7 +94,7 @@ def of_station(station: Station, known: Collection[str] = ()) -> list[Load]:
     """
     given = {"down": station.down_mbps, "up": station.up_mbps}
     if not any(given.values()):
-        return [] if station.traffic else _of_counters(station.key, station.counters, known)
+        return [] if station.traffic else _of_counters(station, known)
     rates = [(way, given[way]) for way in DIRECTIONS]
     return [
         Load(station.key, way, rate.value, None, False, rate)
@@ -78,13 +103,16 @@ def of_station(station: Station, known: Collection[str] = ()) -> list[Load]:
     ]
 
 
-def _of_counters(key: str, counters: Counters, known: Collection[str]) -> list[Load]:
+def _of_counters(station: Station, known: Collection[str]) -> list[Load]:
+    counters = station.counters
     found = {way: _direction(counters, way) for way in DIRECTIONS}
     rates = {way: rate for way, rate in found.items() if rate}
     sizes = {way: size for way, (_, size, _) in rates.items()}
     carried = {way: total for way, (total, _, _) in rates.items()}
     elapsed = counters.elapsed_s.value if counters.elapsed_s else 0
-    call = len(rates) == 2 and _is_call(list(sizes.values()), list(carried.values()), elapsed)
+    shown = {way: pauses(station.intervals, way) for way in rates}
+    is_waiting = any(each.is_waiting for each in shown.values() if each)
+    call = len(rates) == 2 and _is_call(list(sizes.values()), list(carried.values()), elapsed, is_waiting)
     loads = []
     for way, (total, size, origin) in rates.items():
         other = carried.get("up" if way == "down" else "down", 0.0)
@@ -94,17 +122,34 @@ def _of_counters(key: str, counters: Counters, known: Collection[str]) -> list[L
         payload = total * max(1 - header / size, 0.0)
         mbps = payload * 8 / 1e6 / elapsed if elapsed else None
         if mbps is None or mbps >= LEAST_MBPS:
-            loads.append(Load(key, way, mbps, size, call, origin))
+            loads.append(Load(station.key, way, mbps, size, call, origin, shown[way]))
     return loads
 
 
-def _is_call(sizes: Sequence[float], carried: Sequence[float], elapsed_s: float) -> bool:
+def pauses(intervals: Sequence[Counters], way: Direction) -> Pauses | None:
+    """What the intervals of a series show of a direction; None if they are few or long, or have no time."""
+    times = [each.elapsed_s.value for each in intervals if each.elapsed_s]
+    total_s = sum(times)
+    if len(times) < max(LEAST_INTERVALS, len(intervals)) or total_s > MOST_INTERVAL_S * len(times):
+        return None
+    found = [_direction(each, way) for each in intervals]
+    carried = sum(each[0] for each in found if each)
+    has_data = [
+        each is not None and each[1] > ACK_BYTES and each[0] / own_s >= IDLE_PART * carried / total_s
+        for each, own_s in zip(found, times, strict=True)
+    ]
+    begins = sum(now and not before for before, now in pairwise([False, *has_data]))
+    idle_s = sum(own_s for is_busy, own_s in zip(has_data, times, strict=True) if not is_busy)
+    return Pauses(idle_s / total_s, total_s / begins) if begins else None
+
+
+def _is_call(sizes: Sequence[float], carried: Sequence[float], elapsed_s: float, is_waiting: bool) -> bool:
     """Whether both directions, with these IP bytes per packet and in all, are a call's."""
     largest, ratio = max(sizes), max(carried) / min(carried)
     if largest <= CALL_BYTES and ratio <= CALL_RATIO:
         return True
     is_slow = elapsed_s > 0 and max(carried) * 8 / 1e6 / elapsed_s <= PICTURE_MBPS
-    return largest <= PICTURE_BYTES and ratio <= PICTURE_RATIO and is_slow
+    return largest <= PICTURE_BYTES and ratio <= PICTURE_RATIO and is_slow and not is_waiting
 
 
 def _direction(counters: Counters, way: Direction) -> tuple[float, float, Value[Any]] | None:
@@ -180,7 +225,11 @@ def flow(
         payload = max(round(load.packet_bytes or 0) - UDP_BYTES, 1)
         udp = {"name": "udp", "rate_mbps": significant(load.mbps), "payload_bytes": payload}
         return {"application": udp}, CALL if (load.packet_bytes or 0) <= CALL_BYTES else PICTURE
-    documents = web(load.mbps, capacity_mbps, rtt_s)
+    if load.pauses and not load.pauses.is_waiting:
+        return {"application": BULK}, NO_PAUSES
+    documents = web(load.mbps, capacity_mbps, rtt_s, cycle_s(load))
+    if documents and load.pauses:
+        return {"application": documents}, PAUSES
     if documents and is_full is False and load.mbps < BULK_SHARE[False] * capacity_mbps / loads:
         return {"application": documents}, DOCUMENTS
     state = "a saturated cell" if is_saturated else "a cell that is not saturated"
@@ -191,13 +240,20 @@ def flow(
     return {"application": documents}, DOCUMENTS
 
 
-def web(mbps: float, capacity_mbps: float, rtt_s: float) -> dict[str, Any]:
-    """Documents whose mean rate is `mbps` on a link that carries `capacity_mbps` and nothing else; empty if it cannot.
+def cycle_s(load: Load) -> float:
+    """The time from one document to the next, if the load is documents."""
+    if not load.pauses:
+        return DOCUMENT_S
+    return load.pauses.cycle_s if load.pauses.is_waiting else STEADY_S
+
+
+def web(mbps: float, capacity_mbps: float, rtt_s: float, cycle_s: float) -> dict[str, Any]:
+    """Documents whose mean rate is `mbps`, one per `cycle_s`, on a link that carries `capacity_mbps` and nothing else; empty if it cannot.
 
     A document takes its time on the link, a round trip for the handshake, and the round trips of slow start up to the product of bandwidth
     and delay.
     """
-    quarter = max(round(max(mbps * 1e6 / 8 * DOCUMENT_S, LEAST_BYTES) / 4), 1)
+    quarter = max(round(max(mbps * 1e6 / 8 * cycle_s, LEAST_BYTES) / 4), 1)
     size = 4 * quarter
     filled = min(size, capacity_mbps * 1e6 / 8 * rtt_s)
     transfer_s = size * 8 / 1e6 / capacity_mbps + rtt_s * (1 + math.log2(1 + filled / INITIAL_BYTES))

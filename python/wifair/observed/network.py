@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from itertools import pairwise
 from typing import Any, Generic, Literal, TypeVar
 
 from wifair.observed.bitrate import ANY, Bitrate
@@ -164,6 +165,12 @@ class Station:
         """What was counted between the first and the last file, or what the only one has."""
         first, last = self.dumps[0], self.dumps[-1]
         return (last.since(first) if len(self.dumps) > 1 else None) or last
+
+    @property
+    def intervals(self) -> list[Counters]:
+        """What was counted from each file to the next."""
+        found = (later.since(before) for before, later in pairwise(self.dumps))
+        return [each for each in found if each is not None]
 
     def merged(self, later: Station) -> Station:
         """The station with what a later file has of it."""

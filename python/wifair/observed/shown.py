@@ -6,7 +6,7 @@ Runs are written as their access point would show them, and read by the same rea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -117,7 +117,8 @@ def _rates(station: Station, known: set[str]) -> dict[Direction, float]:
         flows = [mbps for mbps in told if mbps is not None]
         if flows or given[way] or (counted[way] and counters.elapsed_s):
             rates[way] = sum(flows)
-    for load in loads.of_station(station, known):
+    # Runs have no series, which tells more of what a flow is.
+    for load in loads.of_station(replace(station, dumps=(counters,)), known):
         if load.mbps is not None and load.direction in rates:
             rates[load.direction] += load.mbps
     return rates

@@ -170,9 +170,10 @@ def _document(observed: Observed, title: str, names: Names, bars: Bars) -> Docum
         return _readings(observed, {key: named[key] for key in active}, documents, keys)
 
     found_by_runs = calibrated(scenario, readings(), bars)
+    cycles_s = {f"{named[load.station]}-{load.direction}": loads.cycle_s(load) for load in found}
     bulk = {flow: Share(rates[flow], elapsed_s) for flow, elapsed_s in _bulk(observed, named, found, flows).items()}
     while held := held_back(scenario(found_by_runs), readings(), bulk, bars):
-        flows = [_held_back(flow, bulk, held, _rtt_s(title, head)) for flow in flows]
+        flows = [_held_back(flow, bulk, held, _rtt_s(title, head), cycles_s) for flow in flows]
         bulk = {name: read for name, read in bulk.items() if name not in held}
         found_by_runs = calibrated(scenario, readings(), bars)
     slowed = _slowed([flow for flow in flows if _why(flow) == loads.HELD_BACK], head)
@@ -234,10 +235,12 @@ def _bulk(observed: Observed, named: Mapping[str, str], found: list[Load], flows
     return counted
 
 
-def _held_back(flow: Table, read: Mapping[str, Share], held: Mapping[str, float], rtt_s: float) -> Table:
+def _held_back(
+    flow: Table, read: Mapping[str, Share], held: Mapping[str, float], rtt_s: float, cycles_s: Mapping[str, float]
+) -> Table:
     """The flow with documents, if it is among these, which have the rates in runs."""
     name = str(flow.keys["name"].value)
-    documents = loads.web(read[name].value, held[name], rtt_s) if name in held else {}
+    documents = loads.web(read[name].value, held[name], rtt_s, cycles_s[name]) if name in held else {}
     if not documents:
         return flow
     return replace(flow, keys={**flow.keys, "application": assumed(documents, loads.HELD_BACK)})
