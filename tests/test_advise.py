@@ -1,13 +1,9 @@
-"""`wifair advise`: goals in words, the sequential rule, commands, assumptions, and a network whose best change is known."""
+"""`wifair advise`: goals in words, the sequential rule, what a reader asks, and a network whose best change is known."""
 
 from __future__ import annotations
 
 import json
 import re
-import shlex
-import shutil
-import subprocess
-import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,16 +12,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from advising import BLOATED, PAGES
 from conftest import Cli
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from wifair import Metric, Results, Scenario, toml_text
-from wifair.advising import OWN, Advice, AdviceInterrupted, Advising, advice, measurable, rule, wording
+from wifair.advising import OWN, Advice, AdviceInterrupted, Advising, measurable, rule, wording
 from wifair.advising.advice import Doubted
-from wifair.advising.changes import HAS, QOS_MAP, Change, settable, unsettable
-from wifair.advising.commands import Commands
+from wifair.advising.changes import HAS, Change, settable, unsettable
 from wifair.advising.document import document
-from wifair.advising.doubts import Doubt, doubts
+from wifair.advising.doubts import Doubt
 from wifair.advising.yardsticks import judging, yardsticks
 from wifair.advising.yardsticks import of_flows as of_flows_in
 from wifair.cli import execute
@@ -33,59 +29,14 @@ from wifair.cli.advise import print_advice
 from wifair.errors import InputError
 from wifair.everything.criteria import Criterion
 from wifair.everything.verdict import Standing
-from wifair.observed import imported
-from wifair.observed.calibration import NEIGHBOURS
 from wifair.observed.origins import marks
-from wifair.observed.written import summary, text
 from wifair.report.advice import of_advice
 from wifair.report.parts import Code, Details, Findings, Table
-from wifair.stats import Interval, Values
+from wifair.stats import Values
 from wifair.study.store import Store
 from wifair.study.study import Study, StudyInterrupted, run_studies
 from wifair.tuning.goals import parsed
 from wifair.tuning.probes import with_probes
-
-# Three downloads fill a FIFO of 1,000 packets, behind which a ping waits.
-BLOATED: dict[str, Any] = {
-    "run": {"warmup_s": 1, "duration_s": 3},
-    "phy": {"name": "802.11g"},
-    "ap": {"scheme": "droptail", "limit_packets": 1000},
-    "tcp": {"profile": "today"},
-    "stations": [{"name": "laptop", "count": 3}],
-    "flows": [
-        {"name": "download", "station": "laptop", "count": 3, "direction": "down"},
-        {"name": "ping", "station": "laptop", "direction": "up", "application": "ping"},
-    ],
-}
-MODERN: dict[str, Any] = {
-    **BLOATED,
-    "phy": {"name": "802.11ax"},
-    "mac": {"edca": {"classify": "dscp"}},
-    "ap": {"scheme": "mac80211", "hardware": "firmware"},
-    "flows": [*BLOATED["flows"], {"name": "call", "station": "laptop", "direction": "down", "application": "voip"}],
-}
-# Pages, a call and a ping.
-PAGES: dict[str, Any] = {
-    **MODERN,
-    "flows": [
-        {"name": "page", "station": "laptop", "direction": "down", "application": "web"},
-        {"name": "call", "station": "laptop", "direction": "up", "application": "voip"},
-        {"name": "ping", "station": "laptop", "direction": "up", "application": "ping"},
-    ],
-}
-EVERY = [
-    change
-    for has in HAS
-    for base in (BLOATED, MODERN, {**MODERN, "ap": {"scheme": "droptail", "limit_packets": 1000}})
-    for change in settable(Scenario(**base), has)
-]
-
-
-def commands_of(tool: str) -> list[Commands]:
-    found = [change.commands for change in EVERY if change.commands and change.commands.tool == tool]
-    assert found
-    return found
-
 
 # Goals
 
@@ -704,374 +655,6 @@ def test_schemes_of_papers_are_tried_only_with_any_equipment() -> None:
     names = {change.name for change in unsettable(scenario, "any", found["any"])}
     assert {"las", "mac80211"} <= names
     assert not names & {"droptail", "codel", "fq-codel", "pie"}
-
-
-# Commands
-
-
-def test_every_settable_change_has_commands_that_are_undone() -> None:
-    for change in EVERY:
-        assert change.commands is not None
-        assert change.commands.do
-        assert change.commands.undo
-
-
-def check_tc_takes(line: str, *devices: str) -> None:
-    """Runs it in a network namespace with these TAP devices. 2 is the kernel's refusal of a qdisc that it was built without."""
-    if not shutil.which("tc") or not shutil.which("unshare"):
-        pytest.skip("no tc, or no unshare")
-    begin = "".join(f"ip tuntap add dev {device} mode tap || exit 77; " for device in devices)
-    done = subprocess.run(["unshare", "--net", "sh", "-c", begin + line], capture_output=True, text=True, check=False)
-    if done.returncode == 77 or "unshare" in done.stderr:
-        pytest.skip(f"no network namespace here: {done.stderr}")
-    assert done.returncode == 0 or (done.returncode == 2 and "qdisc kind is unknown" in done.stderr), done.stderr
-    wrong = subprocess.run(["unshare", "--net", "sh", "-c", begin + f"{line} limt 3"], capture_output=True, check=False)
-    assert wrong.returncode == 1
-
-
-@pytest.mark.system
-@pytest.mark.parametrize("line", sorted({line for each in commands_of("tc") for line in (*each.do, *each.undo)}))
-def test_tc_takes_the_command(line: str) -> None:
-    check_tc_takes(line, "wlan0")
-
-
-@pytest.mark.whole
-@pytest.mark.skipif(not shutil.which("hostapd"), reason="no hostapd")
-@pytest.mark.parametrize("change", {change.name: change for change in EVERY if change.commands and change.commands.tool == "hostapd"}.values(), ids=lambda change: change.name)  # fmt: skip
-def test_hostapd_takes_the_lines(change: Change, tmp_path: Path) -> None:
-    assert change.commands is not None
-    path = tmp_path / "hostapd.conf"
-    before = "interface=lo\ndriver=none\nssid=test\nhw_mode=g\nchannel=1\nwmm_enabled=1\n"
-    path.write_text(before)
-
-    def run(lines: Sequence[str]) -> None:
-        script = "; ".join(lines).replace("/etc/hostapd/hostapd.conf", shlex.quote(str(path)))
-        subprocess.run(["sh", "-c", script.replace("systemctl restart hostapd", "true")], check=True)
-
-    def problems(content: str) -> str:
-        """hostapd ends at once if it refuses a file."""
-        path.write_text(content)
-        try:
-            done = subprocess.run(["hostapd", path], capture_output=True, text=True, timeout=1, check=False)
-        except subprocess.TimeoutExpired as running:
-            return re.sub(r"lo: .*\n", "", (running.stdout or b"").decode())
-        return done.stdout
-
-    run(change.commands.do)
-    content = path.read_text()
-    assert content.startswith(before)
-    assert len(content) > len(before)
-    assert problems(content) == ""
-    assert "1 errors found" in problems(f"{content}wmm_ac_be_cwmon=3\n")
-    path.write_text(content)
-    run(change.commands.undo)
-    assert path.read_text() == before
-
-
-@pytest.mark.skipif(not shutil.which("iw"), reason="no iw")
-def test_iw_has_the_command() -> None:
-    """iw needs nl80211 to parse a command, so the command is held to the usage that it prints."""
-    usage = subprocess.run(["iw", "help", "set", "txq"], capture_output=True, text=True, check=False).stdout
-    assert "phy <phyname> set txq limit <packets> | memory_limit <bytes> | quantum <bytes>" in usage
-    for each in commands_of("iw"):
-        for line in (*each.do, *each.undo):
-            assert re.fullmatch(r"iw phy phy0 set txq (limit|quantum) [1-9]\d*", line)
-
-
-def test_debugfs_takes_the_lines() -> None:
-    """The kernel reads `%u %u %u`: category, low, high (`aql_txq_limit_write`)."""
-    for each in commands_of("debugfs"):
-        for lines in (each.do, each.undo):
-            found = [
-                re.fullmatch(r"echo '(\d) (\d+) (\d+)' > /sys/kernel/debug/\S+/aql_txq_limit", line) for line in lines
-            ]
-            assert [match and match[1] for match in found] == ["0", "1", "2", "3"]
-            assert all(match and int(match[2]) <= int(match[3]) for match in found)
-
-
-class Uci:
-    """OpenWrt's UCI as far as `uci set`, `add_list`, `del_list`, `delete` and `commit` go, over /etc/config/wireless."""
-
-    def __init__(self) -> None:
-        self.sections: dict[str, dict[str, str | list[str]]] = {
-            "radio0": {"channel": "36"},
-            "default_radio0": {"ssid": "x"},
-        }
-
-    def take(self, line: str) -> None:
-        words = shlex.split(line)
-        if line in {"wifi reload", "uci commit wireless"}:
-            return
-        assert words[0] == "uci"
-        assert len(words) == 3
-        path, equals, value = words[2].partition("=")
-        found = re.fullmatch(r"wireless\.([a-z0-9_]+)\.([a-z_]+)", path)
-        assert found, line
-        section, option = self.sections[found[1]], found[2]
-        if words[1] == "set":
-            assert equals
-            section[option] = value
-        elif words[1] == "delete":
-            del section[option]
-        else:
-            listed = section.setdefault(option, [])
-            assert isinstance(listed, list)
-            {"add_list": listed.append, "del_list": listed.remove}[words[1]](value)
-            if not listed:
-                del section[option]
-
-
-def test_uci_takes_the_lines_and_undoing_restores_the_file() -> None:
-    for each in commands_of("uci"):
-        uci, before = Uci(), Uci()
-        for line in each.do:
-            uci.take(line)
-        assert uci.sections != before.sections
-        for line in each.undo:
-            uci.take(line)
-        assert uci.sections == before.sections
-
-
-def test_the_qos_map_is_that_of_the_engine() -> None:
-    """Every DSCP has the category that the engine gives it under RFC 8325."""
-    numbers = [int(number) for number in QOS_MAP.split(",")]
-    exceptions, ranges = numbers[:-16], numbers[-16:]
-    assert len(exceptions) <= 42
-    mapped = dict(zip(exceptions[::2], exceptions[1::2], strict=True))
-    names = ("best_effort", "background", "background", "best_effort", "video", "video", "voice", "voice")
-    scenario = Scenario(**MODERN).override({"mac.edca.classify": "rfc-8325"})
-    for dscp in range(64):
-        priority = mapped.get(dscp, next(i for i in range(8) if ranges[2 * i] <= dscp <= ranges[2 * i + 1]))
-        assert (
-            names[priority].replace("_", "-") == scenario.channel_access(1500, dscp)["laptop-1", "down"]["category"]
-        ), dscp
-
-
-# Assumptions
-
-
-def test_marks_are_those_that_import_writes(tmp_path: Path) -> None:
-    path = tmp_path / "stations.csv"
-    path.write_text("name,signal_dbm,down_mbps,traffic\none,-60,3,\ntwo,-70,,download\nthree,-50,,voice\n")
-    made = imported([path])
-    written = Counter(
-        {(key, origin, what): int(count) for key, origin, count, what in summary(made) if origin != "read"}
-    )
-    found = Counter((mark.family, mark.origin, mark.what) for mark in marks(text(made)) if mark.key)
-    assert found == written
-    assert ("ap.scheme", "unknown") in {(mark.path, mark.origin) for mark in marks(text(made))}
-
-
-def test_no_probe_is_at_the_station_for_other_networks() -> None:
-    """Its link is the slowest, but it is none of the owner's stations."""
-    stations = [{"name": "near", "mcs": 7}, {"name": "far", "mcs": 3}, {"name": NEIGHBOURS, "mcs": 0}]
-    udp = {"name": "udp", "rate_mbps": 0.2}
-    flows = [
-        {"station": "near", "direction": "down"},
-        {"station": "far", "direction": "down"},
-        {"station": NEIGHBOURS, "direction": "up", "application": udp},
-    ]
-    scenario, [remark] = with_probes(
-        Scenario(phy={"name": "802.11n"}, stations=stations, flows=flows), parsed(["pings"])
-    )
-    assert scenario.settings()["flows"][-1]["station"] == "far"
-    assert "added at far, whose link is the slowest" in remark
-
-
-def test_a_fitted_value_takes_the_others_that_fit_as_well() -> None:
-    """Values of one assumption change together. Without a list of others a fitted value is as good as known."""
-    content = """
-[wire]
-rate_mbps = 40  # fitted: fits as well: [20, 60]; to measured; before that unknown, the line
-one_way_delay_ms = 15  # fitted: to measured; before that unknown, half the round-trip time
-[phy]
-name = "802.11ac"
-[tcp]
-profile = "today"  # fitted: fits as well: ["windows"]; to measured; before that unknown, hosts
-[[stations]]
-name = "near"
-mcs = 5  # fitted: fits as well: [4, 6]; to measured; before that assumed, by the signal
-[[stations]]
-name = "far"
-mcs = 2  # fitted: fits as well: [1, 3]; to measured; before that assumed, by the signal
-[[flows]]
-station = "near"
-direction = "down"
-[[flows]]
-station = "far"
-direction = "down"
-application = { name = "web", think_mean_s = 4 }  # fitted: fits as well: [{ name = "web", think_mean_s = 2 }]; to measured; before that assumed, loads
-"""
-    scenario = Scenario.from_settings(tomllib.loads(content))
-    found, unvaried = doubts(scenario, marks(content))
-    assert unvaried == []
-    assert [(each.family, each.other) for each in found] == [
-        ("flows.application", "think_mean_s 2"),
-        ("stations.mcs", "4"),
-        ("stations.mcs", "6"),
-        ("tcp.profile", "windows"),
-        ("wire.rate_mbps", "20"),
-        ("wire.rate_mbps", "60"),
-    ]
-    assert [[station["mcs"] for station in each.scenario.settings()["stations"]] for each in found[1:3]] == [
-        [4, 1],
-        [6, 3],
-    ]
-    assert {each.why for each in found} >= {"fitted: to measured; before that unknown, the line"}
-    with pytest.raises(
-        InputError,
-        match=r"wire\.rate_mbps: the comment 'fits as well: 20; why' has no list of other values; allowed here: '# fitted: fits",
-    ):
-        marks("[wire]\nrate_mbps = 40  # fitted: fits as well: 20; why\n")
-
-
-def test_marks_belong_to_their_key() -> None:
-    content = (
-        "[ap]\n# unknown: why\nscheme = 'las'\nlimit_packets = 3  # read: a file\n\n# a remark\n[[flows]]\n[[flows]]  # 3 Mbps; assumed: bulk: much\n"
-        "application = { name = 'web' }  # assumed: documents\n"
-    )
-    assert [(mark.path, mark.origin, mark.what) for mark in marks(content)] == [
-        ("ap.scheme", "unknown", "why"),
-        ("flows[1]", "assumed", "bulk: much"),
-        ("flows[1].application", "assumed", "documents"),
-    ]
-
-
-def test_assumptions_vary_by_family_and_the_rest_is_named() -> None:
-    content = "\n".join(
-        [
-            "[phy]\nband_ghz = 5  # read: a file",
-            "[mac]\nedca = { classify = 'dscp' }  # unknown: the category",
-            "[ap]\nscheme = 'mac80211'  # unknown: queues\nhardware = 'firmware'  # unknown: the chip",
-            "[wire]\nrate_mbps = 500  # unknown: the line",
-            "[tcp]\nprofile = 'today'  # unknown: hosts",
-            *(
-                f"[[stations]]\nname = 's{i}'\nmcs = 7  # assumed: a rate\nmcs_down = 5  # read: a rate"
-                for i in range(3)
-            ),
-            *(
-                f"[[flows]]\nstation = 's{i}'\ndirection = 'down'\napplication = 'bulk'  # assumed: bulk: much"
-                for i in range(3)
-            ),
-            "[[flows]]\nstation = 's0'\ndirection = 'down'",
-            "application = { name = 'web', min_bytes = 20_000, max_bytes = 60_000, step_bytes = 10_000, think_mean_s = 2.0 }  # assumed: documents",
-            "[[flows]]\nstation = 's0'\ndirection = 'down'\ntcp = { congestion_control = 'newreno' }",
-            "[[flows]]\nstation = 's0'\ndirection = 'up'",
-            "[[flows]]\nstation = 's0'\ndirection = 'down'\napplication = 'voip'",
-        ]
-    )
-    import tomllib
-
-    scenario = Scenario.from_settings({"phy": {"name": "802.11ax"}, **_merged(tomllib.loads(content))})
-    found, unvaried = doubts(scenario, marks(content))
-    others = {(each.family, each.other): each.scenario for each in found}
-    assert {family for family, _ in others} == {
-        "ap.scheme",
-        "ap.hardware",
-        "wire.rate_mbps",
-        "tcp.profile",
-        "stations.mcs",
-        "flows.application",
-    }
-    assert [each.family for each in unvaried] == ["mac.edca"]
-    assert [each["mcs"] for each in others["stations.mcs", "-2"].plan()["bss"]["stations"]] == [5, 5, 5]
-    assert others["wire.rate_mbps", "125"].plan()["wire"]["rate_mbps"] == 125
-    assert others["flows.application", "twice the load"].plan()["flows"][3]["application"]["think_mean_s"] == 1
-    bbr = others["tcp.profile", "servers that send by BBR"].settings()["flows"]
-    controls = [flow.get("tcp", {}).get("congestion_control") for flow in bbr]
-    assert controls == ["bbr"] * 4 + ["newreno", None, None], (
-        "a flow that says by what it sends, uploads and datagrams are as they were"
-    )
-    idle = others["flows.application", "1 of these 3 flows is idle"].plan()
-    assert [flow["station"] for flow in idle["flows"][:3]] == ["s0", "s2", "s0"]
-    assert [each["label"] for each in idle["bss"]["stations"]] == ["s0", "s2"]
-    assert all(each.scenario.plan_json != scenario.plan_json for each in found)
-
-
-def _merged(tree: dict[str, Any]) -> dict[str, Any]:
-    return {**tree, "phy": {"name": "802.11ax", **tree.get("phy", {})}}
-
-
-def test_a_gain_that_rests_on_an_assumption_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A long FIFO matters only if the line is faster than the air."""
-    monkeypatch.setattr(advice, "DOUBT_SEEDS", 4)
-    content = "[wire]\nrate_mbps = 60  # unknown: the line\n"
-    scenario = Scenario(**{**BLOATED, "wire": {"rate_mbps": 60}})
-    found = Advising(scenario, parsed(["pings"]), "linux", marks(content)).run()
-    assert found.best is not None
-    standings: dict[str, Standing | None] = {
-        each.doubt.other: each.verdict.standing(found.best.name, OWN) if each.verdict else None
-        for each in found.doubted
-    }
-    assert standings == {"15": Standing.EQUAL, "240": Standing.BETTER}
-    told = wording.doubted(found)
-    assert re.match(
-        r"By chance and all of these assumptions together, from the means as it is: pings \d+ → [\d.]+ \[[\d.]+, \d+\] ms \(× 0\.\d+ \[0\.\d+, \d\.?\d*\]\); total ",
-        told[1],
-    )
-    assert told[2:] == ["wire.rate_mbps: 15: no difference that matters."]
-
-
-def test_a_predicted_interval_has_room_for_several_wrong_assumptions() -> None:
-    """Two assumptions that may each halve a factor: both together halve it by √2 in the logarithm. Nothing raises it, so its upper end is that of chance."""
-    scenario, change = Scenario(**BLOATED), Change("other", "")
-    one = yardsticks(scenario.plan(), parsed(["pings"]))[0].criterion
-    noise = np.array([-0.01, 0.0, 0.01, 0.0])
-
-    def with_factor(factor: float) -> dict[str, dict[str, Values]]:
-        return {OWN: {one.id: np.ones(4)}, change.name: {one.id: factor * np.exp(noise)}}
-
-    others = [("wire", 0.25), ("wire", 0.4), ("hosts", 0.25), ("hardware", 0.5)]
-    doubted = [Doubted(Doubt(key, "", "", scenario), None, values=with_factor(factor)) for key, factor in others]
-    found = Advice(scenario, (), {}, values=with_factor(0.5), doubted=doubted)
-    predicted, chance = found.predicted(change, one), found.effect(change, one)
-    assert predicted.estimate == pytest.approx(0.5)
-    assert predicted.low == pytest.approx(0.5 * 0.5 ** (2**0.5), rel=0.001)
-    assert predicted.high == pytest.approx(chance.high)
-
-
-def test_an_interval_of_a_factor_reaches_zero_and_infinity() -> None:
-    """With another value of an assumption nothing is left in some replications, and with one more nothing was there before."""
-    scenario, change = Scenario(**BLOATED), Change("other", "")
-    one = yardsticks(scenario.plan(), parsed(["total"]))[0].criterion
-    own, noise = np.full(4, 10.0), np.exp(np.array([-0.01, 0.0, 0.01, 0.0]))
-
-    def shown(*doubted: tuple[Values, Values], fresh: Values = own * noise) -> Interval:
-        others = [
-            Doubted(Doubt(f"{i}", "", "", scenario), None, values={OWN: {one.id: before}, change.name: {one.id: after}})
-            for i, (before, after) in enumerate(doubted)
-        ]
-        values = {OWN: {one.id: own}, change.name: {one.id: fresh}}
-        return Advice(scenario, (), {}, values=values, doubted=others).predicted(change, one)
-
-    chance = shown()
-    assert chance.low is not None
-    assert chance.high is not None
-    nothing, some = np.zeros(4), np.array([0.0, 9.0, 10.0, 11.0])
-    for after in (nothing, some):
-        found = shown((own, after))
-        assert found.low == 0.0
-        assert found.high == pytest.approx(chance.high)
-    found = shown((nothing, own))
-    assert found.low == pytest.approx(chance.low)
-    assert found.high == np.inf
-    assert (shown((own, nothing), (some, own)).low, shown((own, nothing), (some, own)).high) == (0.0, np.inf)
-    # Nothing before and after moves nothing.
-    assert shown((nothing, nothing)) == chance
-    # An interval by two replications that is wider than floating-point numbers are.
-    found = shown(fresh=np.array([1e-150, 1e-100, np.nan, np.nan]))
-    assert found.low == 0.0
-    assert found.estimate > 0.0
-
-
-def test_names_in_commands_that_no_file_has_are_named() -> None:
-    for each in EVERY:
-        assert each.commands
-        assert each.commands.assumed
-        told = wording.assumed_names(each.commands)
-        assert ("radio0 (`uci show wireless` shows yours)" in told) is (each.commands.tool == "uci")
-        assert ("phy0 (`iw dev` shows yours)" in told) is (each.commands.tool in ("iw", "debugfs"))
-        assert ("wlan0 (`iw dev` shows yours)" in told) is (each.commands.tool == "tc")
 
 
 def test_a_missing_scenario_is_an_error_without_traceback(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from test_advise import check_tc_takes
+from test_advise_commands import check_tc_takes
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "air-share-linux.md").read_text(encoding="utf-8")
