@@ -504,6 +504,10 @@ WRONG = [
     (station(1) + station(2).replace("wlan0", "wlan1"), "device: 'wlan1' is not allowed; allowed here: wlan0"),
     (station(1, tx_bitrate="65.0 MBit/s MCS 7"), "no station sends or receives"),
     ("Survey data from wlan0\n\tfrequency:\t5180 MHz\n", "no channel is marked"),
+    (
+        "".join(f"Survey data from wlan{number}\n\tfrequency:\t5180 MHz [in use]\n" for number in (0, 1)),
+        ":4: frequency: '5180 MHz .in use.' is not allowed; allowed here: channels in use of one device",
+    ),
     ("Survey data from wlan0\n\tfrequency:\tmuch\n", ":2: frequency: 'much' is not allowed"),
     ("Interface wlan0\n\tchannel 36\n", ":2: channel: 'channel 36' is not allowed"),
     ("hw_mode=x\n", ":1: hw_mode: 'x' is not allowed; allowed here: a, g, b"),

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 from conftest import ROOT, Cli
-from observing import counters, shorten
+from observing import counters, shorten, station
 from wifair import Scenario, load
 from wifair.observed import document, imported, loads, observe
 from wifair.observed.as_ap import INFO, STATION, SURVEY, dumps, sampled, write
@@ -159,8 +159,8 @@ def test_an_interval_of_the_scenario_is_kept_and_one_longer_than_the_run_gives_s
     found = list(dumps(results, plan, results.cells[0].name, 1))
     assert [each.count("current time") for each in found] == [4] * 5
     (tmp_path / "series.txt").write_text("".join(found))
-    station, *_ = observe([tmp_path / "series.txt"]).stations.values()
-    assert [each.elapsed_s.value for each in station.dumps if each.elapsed_s] == [0, 0.5, 1, 1.5, 2]
+    first, *_ = observe([tmp_path / "series.txt"]).stations.values()
+    assert [each.elapsed_s.value for each in first.dumps if each.elapsed_s] == [0, 0.5, 1, 1.5, 2]
     long = cell.override({"run.sample_interval_s": 2.5}).run(seeds=1)
     assert not list(dumps(long, plan, long.cells[0].name, 1))
 
@@ -171,5 +171,22 @@ def test_dumps_in_one_file_are_those_of_several_files(tmp_path: Path, monkeypatc
     folder = ROOT / "tests" / "data" / "ap-of-linux"
     parts = [folder / f"station-{when}.txt" for when in ("begin", "end")]
     rest = [folder / f"{name}-{when}.txt" for name in ("survey", "info") for when in ("begin", "end")]
-    (tmp_path / "series.txt").write_text("".join(each.read_text() for each in parts))
-    assert imported([tmp_path / "series.txt", *rest], "x").settings() == imported([*parts, *rest], "x").settings()
+    for name, files in (("series.txt", parts), ("surveys.txt", rest[:2])):
+        (tmp_path / name).write_text("".join(each.read_text() for each in files))
+    whole = [tmp_path / "series.txt", tmp_path / "surveys.txt", *rest[2:]]
+    assert imported(whole, "x").settings() == imported([*parts, *rest], "x").settings()
+
+
+def test_the_rate_of_a_link_is_that_of_most_dumps(tmp_path: Path) -> None:
+    """Not that of the last frame, nor of frames without an MCS, such as those of the management."""
+    fast, slow, old = "65.0 MBit/s MCS 7", "39.0 MBit/s MCS 4", "6.0 MBit/s"
+    down, up = [fast] * 3 + [slow] * 2, [old] * 4 + [slow]
+    (tmp_path / "series.txt").write_text(
+        "".join(
+            station(1, tx_bitrate=down[i], rx_bitrate=up[i], connected_time=f"{i} seconds") + station(2)
+            for i in range(5)
+        )
+    )
+    first, second = observe([tmp_path / "series.txt"]).stations.values()
+    assert [each.value.mcs for each in (first.down, first.up) if each] == [7, 4]
+    assert (second.down, second.up) == (None, None)

@@ -6,7 +6,9 @@ The form is that of `print_sta_handler` in iw's station.c, with or without `-v`.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from wifair.errors import InputError
@@ -57,13 +59,35 @@ def read_into(observed: Observed, file: str, content: str) -> None:
             raise line.error("first line", line.text, "Station ADDRESS (on DEVICE)")
     if not heads:
         raise InputError(f"{file}: has no station; allowed here: the output of `iw dev DEVICE station dump`.")
-    for line, address, fields in heads:
-        observed.add(_station(line, address, fields))
+    stations = [_station(line, address, fields) for line, address, fields in heads]
+    for station in _with_frequent_rates(stations):
+        observed.add(station)
     if lacking := _cut([fields for _, _, fields in heads]):
         observed.remarks.append(
             f"{heads[-1][0].place}: the last station has no {', '.join(lacking)}, which all others have: the dump looks cut, and what is assumed of the "
             "station instead may be wrong; make the dump again"
         )
+
+
+def _with_frequent_rates(dumps: Sequence[Station]) -> list[Station]:
+    """The dumps of a series, each station's last one with the rates that most of its dumps have: that of one frame may be rare."""
+    by_station: dict[str, list[int]] = {}
+    for number, each in enumerate(dumps):
+        by_station.setdefault(each.key, []).append(number)
+    found = list(dumps)
+    for numbers in by_station.values():
+        mine = [dumps[number] for number in numbers]
+        down, up = _frequent([each.down for each in mine]), _frequent([each.up for each in mine])
+        found[numbers[-1]] = replace(mine[-1], down=down, up=up)
+    return found
+
+
+def _frequent(rates: Sequence[Value[Bitrate] | None]) -> Value[Bitrate] | None:
+    """The most frequent rate, of those with an MCS if there are any; of equally frequent ones the last."""
+    there = [rate for rate in rates if rate]
+    known = [rate for rate in there if rate.value.has_mcs] or there
+    counts = Counter(rate.value for rate in known)
+    return max(reversed(known), key=lambda rate: counts[rate.value], default=None)
 
 
 def _cut(stations: Sequence[Fields]) -> list[str]:

@@ -29,27 +29,35 @@ def recognises(head: str) -> bool:
 
 
 def read_into(observed: Observed, file: str, content: str) -> None:
-    """Adds the channel in use. Raises `InputError` if there is none, or for a value that iw does not print."""
-    survey, in_use = Survey(), False
-    seen = False
+    """Adds the channel in use, of each survey in the file. Raises `InputError` if there is none, or for a value that iw does not print."""
+    surveys: list[Survey] = []
+    in_use, device, devices = False, "", set[str]()
     for line in lines(file, content):
         name, colon, value = (part.strip() for part in line.text.partition(":"))
         if line.text.startswith(_HEAD):
-            in_use = False
+            in_use, device = False, line.text.removeprefix(_HEAD).strip()
         elif name == "frequency" and colon:
             frequency = _FREQUENCY.fullmatch(value)
             if not frequency:
                 raise line.error(name, value, "such as 5180 MHz [in use]")
             in_use = value.endswith("[in use]")
-            if in_use and seen:
-                raise line.error(name, value, "one channel in use; import one device at a time")
+            if in_use and devices and device not in devices:
+                raise line.error(name, value, "channels in use of one device; import one device at a time")
             if in_use:
-                seen = True
+                devices.add(device)
+                surveys.append(Survey())
                 observed.frequency_mhz = read(int(frequency[1]), name, line.place)
         elif in_use and name in _TIMES:
-            survey = replace(survey, **{_TIMES[name]: read(line.count(name, value, "ms"), name, line.place)})
-    if not seen:
+            counted = read(line.count(name, value, "ms"), name, line.place)
+            surveys[-1] = replace(surveys[-1], **{_TIMES[name]: counted})
+    if not surveys:
         raise InputError(f"{file}: no channel is marked; allowed here: a survey with one frequency `[in use]`.")
+    for survey in surveys:
+        _add(observed, survey)
+
+
+def _add(observed: Observed, survey: Survey) -> None:
+    """Adds a survey, which counts alone if it does not continue the one before."""
     if observed.surveys and survey.since(observed.surveys[-1]) is None:
         if survey.active_ms:
             observed.alone.append(survey.active_ms.place)
