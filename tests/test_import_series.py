@@ -12,7 +12,7 @@ from observing import counters, shorten, station
 from wifair import Scenario, load
 from wifair.observed import document, imported, loads, observe
 from wifair.observed.as_ap import INFO, STATION, SURVEY, dumps, sampled, write
-from wifair.observed.network import Counters, Station
+from wifair.observed.network import Counters, Observed, Station, Survey, read
 
 FRAME = 1500 + loads.FRAME_BYTES
 ACK = 52 + loads.FRAME_BYTES
@@ -34,7 +34,8 @@ def test_a_flow_that_pauses_is_documents_and_one_that_does_not_is_bulk() -> None
     """Whatever their rates: in a saturated cell a film may have more than its share, and bulk data less."""
     film = series(*[(1000, 500), (1000, 500), (0, 0), (0, 1)] * 10)
     [load_] = loads.of_station(film)
-    assert load_.pauses == loads.Pauses(share=0.5, cycle_s=4.0)
+    assert load_.pauses is not None
+    assert (load_.pauses.share, load_.pauses.cycle_s) == (0.5, 4.0)
     flow, rule = loads.flow(load_, 20.0, 10, True, 0.03)
     application = flow["application"]
     assert (application["name"], rule) == ("web", loads.PAUSES)
@@ -50,7 +51,8 @@ def test_a_flow_that_pauses_is_documents_and_one_that_does_not_is_bulk() -> None
 
 def test_seconds_with_acks_or_next_to_nothing_are_pauses() -> None:
     [load_] = loads.of_station(series(*[(100, 50), (5, 3)] * 20))
-    assert load_.pauses == loads.Pauses(share=0.5, cycle_s=2.0)
+    assert load_.pauses is not None
+    assert (load_.pauses.share, load_.pauses.cycle_s) == (0.5, 2.0)
     both: list[Counters] = []
     for number in range(41):
         up = [number * 100 * FRAME, number * 100]
@@ -96,6 +98,47 @@ CELL: dict[str, Any] = {
     "wire": {"rate_mbps": 500, "one_way_delay_ms": 15},
     "station": {"tx_queue": {"limit_packets": 1000}},
 }
+
+
+@pytest.mark.whole
+def test_rates_of_uploads_in_a_full_cell_tell_errors_of_frames_up(tmp_path: Path) -> None:
+    """Their retries are not counted. With errors at one of three the others have more, and so they have in runs of what is imported; without, none has errors."""
+    names = [f"upload-{number}" for number in range(1, 4)]
+    flows: list[dict[str, Any]] = [{"name": name, "station": name, "direction": "up"} for name in names]
+    for error in (0.12, 0.0):
+        stations: list[dict[str, Any]] = [{"name": name, "mcs": 4, "streams": 1} for name in names]
+        stations[0]["frame_error_rate"] = {"data_down": 0.0, "data_up": error}
+        cell = Scenario.from_settings({**CELL, "stations": stations, "flows": flows})
+        results = sampled(cell).run(seeds=1)
+        write(results, tmp_path / f"{error}")
+        made = imported([tmp_path / f"{error}" / "seed-1" / name for name in SHOWN])
+        found = [each.get("frame_error_rate", {}).get("data_up", 0.0) for each in made.settings()["stations"]]
+        assert max(found[1:]) <= 0.03
+        assert found[0] == pytest.approx(error, abs=0.05)
+        assert [each.startswith("upload-1-up") or "station-1-up" in each for each in made.remarks] == [True] * bool(
+            error
+        )
+        rates = [
+            runs.flows.group_by("flow", maintain_order=True).agg(pl.mean("goodput_mbps"))["goodput_mbps"].to_list()
+            for runs in (results, made.scenario().run(seeds=12))
+        ]
+        assert rates[1] == pytest.approx(rates[0], rel=0.2)
+
+
+def test_an_upload_at_a_steady_rate_or_in_a_cell_that_is_not_full_has_no_errors() -> None:
+    """Its application or its line sets it."""
+    rates = {"competing": [60, 100, 80, 120] * 10, "steady": [99, 100, 101, 100] * 10}
+    for name, per_second in rates.items():
+        made, packets = [counters(elapsed_s=0, up_bytes=0, up_packets=0, up_airtime_us=0)], 0
+        for number, more in enumerate(per_second, 1):
+            packets += more
+            used = {"up_airtime_us": number * 900_000}
+            made.append(counters(elapsed_s=number, up_bytes=packets * FRAME, up_packets=packets, **used))
+        for busy in (900, 500):
+            survey = Survey(read(1000, "active", ""), read(busy, "busy", ""))
+            observed = Observed({"a": Station("a", "", dumps=tuple(made))}, surveys=[survey])
+            found = loads.competing_uploads(observed, loads.of_station(observed.stations["a"]))
+            assert len(found) == (name == "competing" and busy == 900)
 
 
 @pytest.mark.whole

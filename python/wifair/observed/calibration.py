@@ -18,12 +18,17 @@ its counters are taken as those of the access point were, and what is unknown is
 A flow is bulk data by the rules of `loads`, or documents. A bulk flow that has more than twice the rate in runs with these values that was read was held back by something else than this air,
 such as its application or its line. It becomes documents at the rate that was read, and all of this is done again: documents collide less often.
 
+Retries of frames up are not counted. Their errors are those of frames down, unless a series of dumps shows that the station has bulk data up all the time. Then its rate tells them: a sender whose frames are lost at the
+retry limit more often gets less. The error rate up is corrected by `UPLOAD_STEP` times the logarithm of the rate in runs over the rate that was read, before anything else is decided, since uploads make most of the
+collisions, and then along with it. Other reasons of a low rate, such as a long round-trip time, count as errors as well: they answer to fewer collisions alike.
+
 A flow of documents has one document per cycle: its transfer, which takes longer the more others send, and the think time. The rate that was read gives the cycle,
 and the runs the mean time of a transfer; the think time is the difference. It is corrected in the same runs.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -47,6 +52,11 @@ WARMUP_S, DURATION_S, SEEDS = 10.0, 20.0, 10
 CYCLE_TOLERANCE, THINK_CORRECTIONS, LEAST_THINK_S = 0.05, 2, 0.01
 # A bulk flow is held back if what was read is less than this part of what it has in runs.
 HELD_BACK_SHARE = 0.5
+# By how much an error rate up is corrected where the rate in runs is e times what was read, and how often; rates agree if the
+# logarithm of their ratio is at most this.
+UPLOAD_STEP, UPLOAD_CORRECTIONS, UPLOAD_TOLERANCE = 0.05, 5, 0.1
+# A lower rate in runs counts as this one.
+LEAST_UPLOAD_MBPS = 0.001
 # Scenarios with more stations would take long.
 MOST_STATIONS = 200
 # The probability of errors, or of others, where there are none at all.
@@ -86,6 +96,8 @@ class Readings:
     received: bool = False
     # By flow of documents, its rate in Mbps.
     documents: Mapping[str, float] = field(default_factory=dict)
+    # By station, the rate in Mbps of bulk data up that its errors explain.
+    uploads: Mapping[str, float] = field(default_factory=dict)
     # Stations with the same link, whose shares are compared together first.
     alike: Sequence[Sequence[str]] = ()
     # Runs are as long as this without a warm-up, since something changes in the time that was captured.
@@ -99,13 +111,14 @@ class Readings:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """What is assumed: error rates by station, the share of the time of others, think times in seconds by flow of documents.
+    """What is assumed: error rates by station, those of frames up where rates of uploads tell them, the share of the time of others, think times in seconds by flow of documents.
 
     `within` has by station how far retries may be from collisions by chance, `together` by station with whom its error rate was found, if not alone, `missed`
     what is not reproduced, in sentences.
     """
 
     errors: Mapping[str, float] = field(default_factory=dict)
+    errors_up: Mapping[str, float] = field(default_factory=dict)
     others: float = 0.0
     thinks: Mapping[str, float] = field(default_factory=dict)
     within: Mapping[str, float] = field(default_factory=dict)
@@ -129,24 +142,37 @@ class Present:
     thinks: Mapping[str, float] = field(default_factory=dict)
     # Flows whose think time differs from that.
     off: frozenset[str] = frozenset()
+    # By station, the logarithm of the rate of its uploads over that which was read.
+    excess: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def is_off_up(self) -> bool:
+        """Whether uploads have other rates than were read."""
+        return any(abs(each) > UPLOAD_TOLERANCE for each in self.excess.values())
 
 
 def calibrated(made: Callable[[Calibrated], Scenario], readings: Readings, bars: Bars = no_bars) -> Calibrated:
     """What to assume for the scenarios of `made` to show the readings."""
-    if not readings.shares and not readings.documents:
+    if not readings.shares and not readings.documents and not readings.uploads:
         return Calibrated()
     first = made(Calibrated())
     if len(first.plan()["bss"]["stations"]) > MOST_STATIONS:
         return Calibrated(missed=(f"more than {MOST_STATIONS} stations: retries are not told from collisions",))
+    times, most = itertools.count(1), 1 + CORRECTIONS + (UPLOAD_CORRECTIONS if readings.uploads else 0)
 
-    def presented(scenario: Scenario, time: int) -> Present:
-        with bars(f"comparing retries and rates with runs, {time} of {CORRECTIONS + 1} times at most") as progress:
-            return shown(scenario, readings, progress)
+    def presented(found: Calibrated) -> Present:
+        with bars(f"comparing retries and rates with runs, {next(times)} of {most} times at most") as progress:
+            return shown(made(found), readings, progress)
 
-    present = presented(first, 1)
-    within = _within(readings, present.shares)
+    found = Calibrated()
+    present = presented(found)
+    for _ in range(UPLOAD_CORRECTIONS):
+        if not present.is_off_up:
+            break
+        found = _with_uploads(replace(found, thinks=present.thinks), present)
+        present = presented(found)
     wrong = [unit for unit in _wrong(readings, present.shares) if unit != OTHERS]
-    found = Calibrated(within=within, together=_whom(readings, wrong))
+    found = replace(found, within=_within(readings, present.shares), together=_whom(readings, wrong))
     has_others, thinks = False, THINK_CORRECTIONS
     for number in range(CORRECTIONS):
         is_thinking = bool(present.off) and thinks > 0
@@ -155,12 +181,25 @@ def calibrated(made: Callable[[Calibrated], Scenario], readings: Readings, bars:
             wrong, has_others, is_right, thinks = [*wrong, OTHERS], True, False, THINK_CORRECTIONS
         if is_right:
             break
-        found = _corrected(found, readings, present.shares, wrong)
+        found = _with_uploads(_corrected(found, readings, present.shares, wrong), present)
         if is_thinking:
             thinks -= 1
             found = replace(found, thinks={**found.thinks, **present.thinks})
-        present = presented(made(found), number + 2)
+        present = presented(found)
     return replace(found, missed=tuple(_missed(readings, present.shares, wrong)))
+
+
+def _with_uploads(found: Calibrated, present: Present) -> Calibrated:
+    """Error rates up by what uploads have in excess. The first is that of frames down."""
+    return replace(
+        found,
+        errors_up={
+            name: float(
+                np.clip(found.errors_up.get(name, found.errors.get(name, 0.0)) + UPLOAD_STEP * each, 0, MOST_ERRORS)
+            )
+            for name, each in present.excess.items()
+        },
+    )
 
 
 def held_back(
@@ -292,7 +331,14 @@ def shown(scenario: Scenario, readings: Readings, progress: Progress | None = No
     arrays = {name: column.fill_null(np.nan).to_numpy().astype(np.float64) for name, column in found.items()}
     shares = {name: values for name, values in arrays.items() if np.isfinite(values).sum() > 1}
     thinks, off = _thinks(scenario, results, readings.documents)
-    return Present(shares, thinks, off)
+    return Present(shares, thinks, off, _excess(results, readings.uploads))
+
+
+def _excess(results: Results, uploads: Mapping[str, float]) -> dict[str, float]:
+    """By station, the logarithm of the mean rate of its uploads over that which was read."""
+    up = results.flows.filter(pl.col("station").is_in([*uploads]), direction="up")
+    sums = up.group_by("station").agg(pl.col("goodput_mbps").sum() / pl.col("seed").n_unique())
+    return {name: math.log(max(mbps, LEAST_UPLOAD_MBPS) / uploads[name]) for name, mbps in sums.iter_rows()}
 
 
 def _thinks(

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import fmean, stdev
 from typing import Any
 
 from wifair.observed.network import BULK, Counters, Direction, Observed, Station, Value
@@ -41,6 +42,8 @@ LEAST_INTERVALS, MOST_INTERVAL_S = 30, 2.0
 # An interval is idle if a direction has less than this part of its mean rate, or ACKs alone. A flow that is idle for at least
 # this share of the time waits for its application.
 IDLE_PART, IDLE_SHARE = 0.1, 0.2
+# The rate of a flow that never pauses is steady up to this coefficient of variation: a line or an application sets it.
+STEADY_CV = 0.1
 # Documents of a load that is not bulk, without a series: one per so many seconds. Of a flow that a series shows without
 # pauses, one per second. They have at least so many bytes.
 DOCUMENT_S, STEADY_S, LEAST_BYTES = 5.0, 1.0, 10_000
@@ -59,15 +62,21 @@ DIRECTIONS: tuple[Direction, Direction] = ("down", "up")
 
 @dataclass(frozen=True)
 class Pauses:
-    """What a series of dumps shows of a direction: the share of the time without data, and the mean time from the begin of data to the next."""
+    """What a series of dumps shows of a direction: the share of the time without data, the mean time from the begin of data to the next, and the coefficient of variation of the rate."""
 
     share: float
     cycle_s: float
+    variation: float
 
     @property
     def is_waiting(self) -> bool:
         """Whether the application pauses."""
         return self.share >= IDLE_SHARE
+
+    @property
+    def is_competing(self) -> bool:
+        """Whether there is data all the time, at a rate that others in a full cell leave."""
+        return not self.is_waiting and self.variation >= STEADY_CV
 
 
 @dataclass(frozen=True)
@@ -140,7 +149,8 @@ def pauses(intervals: Sequence[Counters], way: Direction) -> Pauses | None:
     ]
     begins = sum(now and not before for before, now in pairwise([False, *has_data]))
     idle_s = sum(own_s for is_busy, own_s in zip(has_data, times, strict=True) if not is_busy)
-    return Pauses(idle_s / total_s, total_s / begins) if begins else None
+    rates = [each[0] / own_s if each else 0.0 for each, own_s in zip(found, times, strict=True)]
+    return Pauses(idle_s / total_s, total_s / begins, stdev(rates) / fmean(rates)) if begins else None
 
 
 def _is_call(sizes: Sequence[float], carried: Sequence[float], elapsed_s: float, is_waiting: bool) -> bool:
@@ -238,6 +248,13 @@ def flow(
             "application": BULK
         }, f"bulk: at least {BULK_SHARE[is_saturated] * 100:.0f} % of its fair part of the air, in {state}"
     return {"application": documents}, DOCUMENTS
+
+
+def competing_uploads(observed: Observed, loads: Sequence[Load]) -> list[Load]:
+    """The uploads that a series shows to have data all the time, at rates that the others in a saturated cell leave."""
+    if not saturated(observed):
+        return []
+    return [each for each in loads if each.direction == "up" and each.pauses and each.pauses.is_competing]
 
 
 def cycle_s(load: Load) -> float:

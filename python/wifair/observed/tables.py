@@ -38,6 +38,7 @@ CLIENT = "client"
 # Flows that a remark names.
 FEW = 3
 ERRORS_UP = "that of frames down, since none is counted for frames up"
+ERRORS_BY_RATE = "the rate of the upload that was read, since retries of frames up are not counted"
 NO_LIMITS = "airtime queue limits are left out: a station is older than 802.11n, and no hardware here has both"
 IP_BYTES = 1500
 
@@ -164,19 +165,24 @@ def _document(observed: Observed, title: str, names: Names, bars: Bars) -> Docum
         return Scenario.from_settings(_settings(title, tables(found)))
 
     rates = {f"{named[load.station]}-{load.direction}": load.mbps for load in found if load.mbps is not None}
+    cycles_s = {f"{named[load.station]}-{load.direction}": loads.cycle_s(load) for load in found}
+    bulk = {flow: Share(rates[flow], elapsed_s) for flow, elapsed_s in _bulk(observed, named, found, flows).items()}
+    up = {f"{named[load.station]}-up": named[load.station] for load in loads.competing_uploads(observed, found)}
 
     def readings() -> Readings:
         documents = {name: rates[name] for flow in flows if (name := _of_documents(flow)) in rates}
-        return _readings(observed, {key: named[key] for key in active}, documents, keys)
+        uploads = {station: rates[name] for name, station in up.items() if name in bulk}
+        shares, together = _shares(observed, {key: named[key] for key in active}, keys)
+        received = not loads.counts_airtime(observed)
+        return Readings(shares, received, documents, uploads, together, _changing_s(observed))
 
     found_by_runs = calibrated(scenario, readings(), bars)
-    cycles_s = {f"{named[load.station]}-{load.direction}": loads.cycle_s(load) for load in found}
-    bulk = {flow: Share(rates[flow], elapsed_s) for flow, elapsed_s in _bulk(observed, named, found, flows).items()}
     while held := held_back(scenario(found_by_runs), readings(), bulk, bars):
         flows = [_held_back(flow, bulk, held, _rtt_s(title, head), cycles_s) for flow in flows]
         bulk = {name: read for name, read in bulk.items() if name not in held}
         found_by_runs = calibrated(scenario, readings(), bars)
     slowed = _slowed([flow for flow in flows if _why(flow) == loads.HELD_BACK], head)
+    slowed += _erring([name for name, station in up.items() if found_by_runs.errors_up.get(station)], head)
     changing = [_changing(table) for table in events]
     [hardware] = [table.keys["hardware"] for table in head if table.header == "[ap]"]
     without = [NO_LIMITS] if _has_limits(observed) and hardware is not observed.keys["ap.hardware"] else []
@@ -186,13 +192,16 @@ def _document(observed: Observed, title: str, names: Names, bars: Bars) -> Docum
 
 def _station(station: Station, name: str, keys: Keys, found: Calibrated, names: Names) -> Table:
     own = {"name": _name(name), **keys}
-    error = found.errors.get(name)
+    error = found.errors.get(name, 0.0)
     if error:
         what = "retries in excess of the collisions in this scenario"
         if name in found.together:
             what += f", {found.together[name]}"
         own["frame_error_rate.data_down"] = assumed(loads.significant(error), what)
-        own["frame_error_rate.data_up"] = assumed(loads.significant(error), ERRORS_UP)
+    up = found.errors_up.get(name, error)
+    if up:
+        what = ERRORS_BY_RATE if name in found.errors_up else ERRORS_UP
+        own["frame_error_rate.data_up"] = assumed(loads.significant(up), what)
     about = _about(station, names)
     if name in found.within and not error:
         about += f", which collisions alone explain, give or take a share of {found.within[name]:.2g}"
@@ -250,13 +259,31 @@ def _slowed(flows: list[Table], head: list[Table]) -> list[str]:
     """What to do about flows that are held back."""
     if not flows:
         return []
-    names = [str(flow.keys["name"].value) for flow in flows]
-    listed = f"{', '.join(names[:FEW])}{f' and {len(names) - FEW} more' if len(names) > FEW else ''}"
-    [line] = [table.keys["rate_mbps"] for table in head if table.header == "[wire]"]
-    told = f"{listed}: documents, since as bulk data they would have more than twice the rate that was read"
+    line = _line(head)
+    told = f"{_listed([str(flow.keys['name'].value) for flow in flows])}: documents, since as bulk data they would have more than twice the rate that was read"
     if line.origin == "unknown":
         told += f". Their applications hold them back, or a line slower than the {line.value:g} Mbps that are assumed: if you know it, give --set wire.rate_mbps=RATE"
     return [told]
+
+
+def _erring(uploads: list[str], head: list[Table]) -> list[str]:
+    """What else than errors of frames up may explain the rates of these uploads."""
+    line = _line(head)
+    if not uploads or line.origin != "unknown":
+        return []
+    return [
+        f"{_listed(uploads)}: errors of frames up are assumed with which they have the rate that was read. A line slower than the {line.value:g} Mbps that are assumed "
+        "would be another reason: if you know it, give --set wire.rate_mbps=RATE"
+    ]
+
+
+def _line(head: list[Table]) -> Value[Any]:
+    [line] = [table.keys["rate_mbps"] for table in head if table.header == "[wire]"]
+    return line
+
+
+def _listed(names: list[str]) -> str:
+    return f"{', '.join(names[:FEW])}{f' and {len(names) - FEW} more' if len(names) > FEW else ''}"
 
 
 def _why(flow: Table) -> str:
@@ -284,10 +311,10 @@ def _thinking(flow: Table, found: Calibrated) -> Table:
     return replace(flow, keys={**flow.keys, "application": own}, remark=f"{flow.remark}{less}")
 
 
-def _readings(
-    observed: Observed, active: Mapping[str, str], documents: Mapping[str, float], links: Mapping[str, Keys]
-) -> Readings:
-    """What runs of the scenario are compared with. `active` has the names of stations by their keys, `links` what their links are."""
+def _shares(
+    observed: Observed, active: Mapping[str, str], links: Mapping[str, Keys]
+) -> tuple[dict[str, Share], list[list[str]]]:
+    """The shares that runs are compared with, and the stations whose links are alike. `active` has the names of stations by their keys, `links` what their links are."""
     shares = {}
     for key, name in active.items():
         counters = observed.stations[key].counters
@@ -301,8 +328,7 @@ def _readings(
     for key, name in active.items():
         if name in shares:
             alike.setdefault(repr({each: found.value for each, found in links[key].items()}), []).append(name)
-    together = [names for names in alike.values() if len(names) > 1]
-    return Readings(shares, not loads.counts_airtime(observed), documents, together, _changing_s(observed))
+    return shares, [names for names in alike.values() if len(names) > 1]
 
 
 def _flows(
