@@ -118,7 +118,7 @@ def test_marks_belong_to_their_key() -> None:
 def test_assumptions_vary_by_family_and_the_rest_is_named() -> None:
     content = "\n".join(
         [
-            "[phy]\nband_ghz = 5  # read: a file",
+            "[station]\ntx_queue.scheme = 'droptail'  # unknown: the queues of the hosts\n[phy]\nband_ghz = 5  # read: a file",
             "[mac]\nedca = { classify = 'dscp' }  # unknown: the category",
             "[ap]\nscheme = 'mac80211'  # unknown: queues\nhardware = 'firmware'  # unknown: the chip",
             "[wire]\nrate_mbps = 500  # unknown: the line",
@@ -146,12 +146,16 @@ def test_assumptions_vary_by_family_and_the_rest_is_named() -> None:
     assert {family for family, _ in others} == {
         "ap.scheme",
         "ap.hardware",
+        "mac.edca",
         "wire.rate_mbps",
         "tcp.profile",
         "stations.mcs",
         "flows.application",
     }
-    assert [each.family for each in unvaried] == ["mac.edca"]
+    assert [each.family for each in unvaried] == ["station.tx_queue.scheme"]
+    unmarked = others["mac.edca", "nothing is marked, so all packets are in best effort"]
+    assert unmarked.channel_access(1500)["s0", "down"]["category"] == "best-effort"
+    assert unmarked.settings()["mac"]["edca"]["classify"] == "best-effort"
     assert [each["mcs"] for each in others["stations.mcs", "-2"].plan()["bss"]["stations"]] == [5, 5, 5]
     assert others["wire.rate_mbps", "125"].plan()["wire"]["rate_mbps"] == 125
     assert others["flows.application", "twice the load"].plan()["flows"][3]["application"]["think_mean_s"] == 1

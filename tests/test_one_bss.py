@@ -464,7 +464,10 @@ def test_a_channel_is_as_wide_as_that_of_its_bss_and_moves_the_primary_one() -> 
 def test_a_channel_is_set_in_hostapd(has: Any, phy: str, chosen: Channel, do: list[str]) -> None:
     told = commands.channel(has, phy, chosen)
     assert [line.partition("'")[2].partition("'")[0] for line in told.do if line.startswith("echo")] == do
-    assert told.do[0] == "cp /etc/hostapd/hostapd.conf /etc/hostapd/hostapd.conf.before"
+    assert (
+        told.do[0]
+        == "[ -e /etc/hostapd/hostapd.conf.before ] || cp /etc/hostapd/hostapd.conf /etc/hostapd/hostapd.conf.before"
+    )
     assert told.undo[0] == "mv /etc/hostapd/hostapd.conf.before /etc/hostapd/hostapd.conf"
     assert told.lasting
 
@@ -472,7 +475,7 @@ def test_a_channel_is_set_in_hostapd(has: Any, phy: str, chosen: Channel, do: li
 def test_channel_and_power_are_set_with_uci_and_iw() -> None:
     told = commands.channel("openwrt", "802.11ax", Channel(5.0, 80, 155))
     assert told.do == (
-        "cp /etc/config/wireless /root/wireless.before",
+        "[ -e /root/wireless.before ] || cp /etc/config/wireless /root/wireless.before",
         "uci set wireless.radio0.channel='149'",
         "uci commit wireless",
         "wifi reload",

@@ -138,8 +138,13 @@ def power(equipment: Equipment, new_dbm: float, old_dbm: float) -> Commands:
     return Commands("iw", (do,), (undo,))
 
 
+def _saved(file: str, saved: str) -> str:
+    """The file as it was before the first change is kept, also if the commands are run again."""
+    return f"[ -e {saved} ] || cp {file} {saved}"
+
+
 def _saved_uci(line: str) -> Commands:
-    do = (f"cp {WIRELESS} {SAVED}", line, "uci commit wireless", "wifi reload")
+    do = (_saved(WIRELESS, SAVED), line, "uci commit wireless", "wifi reload")
     return Commands("uci", do, (f"mv {SAVED} {WIRELESS}", "wifi reload"), lasting=True)
 
 
@@ -151,7 +156,7 @@ def _uci(do: Sequence[str], undo: Sequence[str]) -> Commands:
 def _hostapd_conf(lines: Sequence[str]) -> Commands:
     restart = "systemctl restart hostapd"
     saved = f"{HOSTAPD}.before"
-    do = (f"cp {HOSTAPD} {saved}", *(f"echo '{line}' >> {HOSTAPD}" for line in lines), restart)
+    do = (_saved(HOSTAPD, saved), *(f"echo '{line}' >> {HOSTAPD}" for line in lines), restart)
     return Commands("hostapd", do, (f"mv {saved} {HOSTAPD}", restart), lasting=True)
 
 

@@ -211,6 +211,14 @@ def _scheme(value: Any) -> Rule | None:
     return _choices(value, (slow,), lambda other: words if other == slow else label(other))
 
 
+def _edca(value: Any) -> Rule | None:
+    """Applications that do not mark, or a line that clears what they mark."""
+    if not isinstance(value, Mapping) or value.get("classify") != "dscp":
+        return None
+    unmarked = {**value, "classify": "best-effort"}
+    return _choices(value, (unmarked,), lambda _: "nothing is marked, so all packets are in best effort")
+
+
 def _profiles(value: Any) -> Rule | None:
     return _choices(value, tuple(PROFILES))
 
@@ -234,6 +242,7 @@ def _loads(value: Any) -> Rule | None:
 RULES: Mapping[str, Callable[[Any], Rule | None]] = {
     "ap.hardware": _hardware,
     "ap.scheme": _scheme,
+    "mac.edca": _edca,
     "tcp.profile": _profiles,
     "stations.mcs": _indices,
     "stations.mcs_down": _indices,
