@@ -16,7 +16,7 @@ from conftest import ROOT, Cli
 from observing import BUSY, imported_text, shorten, station
 from wifair import Scenario, load
 from wifair.advising.doubts import doubts
-from wifair.observed import calibration, document, imported, loads, observe
+from wifair.observed import calibration, document, imported, loads, observe, tables
 from wifair.observed.as_ap import mode_of, write
 from wifair.observed.origins import marks
 from wifair.observed.written import text
@@ -215,7 +215,7 @@ def test_errors_are_told_from_collisions(tmp_path: Path) -> None:
     before = Scenario.from_settings(tomllib.loads(ROUND_TRIP)).override({**errors, "run.duration_s": 60})
     write(before.run(seeds=1), tmp_path)
     made = imported([tmp_path / "seed-1" / f"{name}.txt" for name in ("station", "survey", "info")])
-    assert not made.remarks
+    assert made.remarks == (tables.NO_SERIES,)
     found = [each.get("frame_error_rate", {"data_down": 0.0})["data_down"] for each in made.settings()["stations"]]
     assert found == [pytest.approx(rate, abs=0.02) for rate in (0.04, 0.04, 0.1, 0.0)]
     varied = {doubt.family for doubt in doubts(made.scenario(), marks(text(made)))[0]}
@@ -350,7 +350,7 @@ def test_retries_of_single_frames_are_those_of_collisions(tmp_path: Path) -> Non
     counted = [each.counters.retries for each in observe(files).stations.values()]
     assert [each.value for each in counted if each] == results.stations.filter(direction="down")["retries"].to_list()
     made = imported(files)
-    assert not made.remarks
+    assert made.remarks == (tables.NO_SERIES,)
     assert [each for each in made.settings()["stations"] if "frame_error_rate" in each] == []
 
 
@@ -373,12 +373,14 @@ def test_the_think_time_of_documents_is_told_from_the_time_of_transfers(tmp_path
     write(cell.run(seeds=1), tmp_path)
     files = [tmp_path / "seed-1" / name for name in ("station.txt", "survey.txt", "info.txt")]
     made = document(observe(files), "x")
-    tables = [each for each in made.tables if "application" in each.keys and each.keys["application"].value != "bulk"]
+    documents = [
+        each for each in made.tables if "application" in each.keys and each.keys["application"].value != "bulk"
+    ]
     settings = made.scenario().override({"run.duration_s": 200, "run.record_transfers": False})
     goodput = settings.run(seeds=4).flows.group_by("label").agg(pl.mean("goodput_mbps"))
     rates = dict(goodput.select("label", "goodput_mbps").iter_rows())
-    assert len(tables) == 2
-    for each in tables:
+    assert len(documents) == 2
+    for each in documents:
         assert rates[each.keys["name"].value] == pytest.approx(float(each.remark.split()[0]), rel=0.1)
 
 

@@ -119,7 +119,7 @@ def test_a_qdisc_of_the_kernel_is_its_scheme(given: str, tmp_path: Path) -> None
     assert found["scheme"] == found["scheme"] | scheme
     keys = of_ap(document)
     assert [keys[key].origin for key in ("scheme", "limit_packets")] == ["read", "read"]
-    assert "counts as the queue of the access point" in document.remarks[-1]
+    assert "counts as the queue of the access point" in document.remarks[1]
     assert "one queue for all categories" in document.remarks[0]
 
 

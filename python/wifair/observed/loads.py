@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import fmean, stdev
 from typing import Any
+
+import numpy as np
 
 from wifair.observed.network import BULK, Counters, Direction, Observed, Station, Value
 
@@ -42,8 +43,9 @@ LEAST_INTERVALS, MOST_INTERVAL_S = 30, 2.0
 # An interval is idle if a direction has less than this part of its mean rate, or ACKs alone. A flow that is idle for at least
 # this share of the time waits for its application.
 IDLE_PART, IDLE_SHARE = 0.1, 0.2
-# The rate of a flow that never pauses is steady up to this coefficient of variation: a line or an application sets it.
-STEADY_CV = 0.1
+# A line or an application limits a rate from above: of a flow that never pauses, the upper decile of the seconds is then less than
+# this part of the median.
+STEADY = 1.1
 # Documents of a load that is not bulk, without a series: one per so many seconds. Of a flow that a series shows without
 # pauses, one per second. They have at least so many bytes.
 DOCUMENT_S, STEADY_S, LEAST_BYTES = 5.0, 1.0, 10_000
@@ -53,8 +55,8 @@ UNKNOWN_TIME = "no time was read"
 DOCUMENTS = "documents, with think times by the mean rate that was read"
 CALL = "small packets at similar rates both ways: datagrams at the rate that was read"
 PICTURE = "packets below full size at similar low rates both ways, as of a call with a picture: datagrams at the rate that was read"
-PAUSES = "documents, since no data came in at least 20 % of the seconds"
-NO_PAUSES = "bulk, since data came in more than 80 % of the seconds"
+PAUSES = "documents, since in at least 20 % of the seconds less than a tenth of the mean rate came"
+NO_PAUSES = "bulk, since in more than 80 % of the seconds at least a tenth of the mean rate came"
 HELD_BACK = "documents, since as bulk data it would have more than twice the rate that was read"
 
 DIRECTIONS: tuple[Direction, Direction] = ("down", "up")
@@ -62,11 +64,11 @@ DIRECTIONS: tuple[Direction, Direction] = ("down", "up")
 
 @dataclass(frozen=True)
 class Pauses:
-    """What a series of dumps shows of a direction: the share of the time without data, the mean time from the begin of data to the next, and the coefficient of variation of the rate."""
+    """What a series of dumps shows of a direction: the share of the time without data, the mean time from the begin of data to the next, and the upper decile of its rates over their median; infinite if that is 0."""
 
     share: float
     cycle_s: float
-    variation: float
+    peak: float
 
     @property
     def is_waiting(self) -> bool:
@@ -75,8 +77,8 @@ class Pauses:
 
     @property
     def is_competing(self) -> bool:
-        """Whether there is data all the time, at a rate that others in a full cell leave."""
-        return not self.is_waiting and self.variation >= STEADY_CV
+        """Whether there is data all the time, and no line nor application limits its rate."""
+        return not self.is_waiting and self.peak >= STEADY
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,10 @@ def pauses(intervals: Sequence[Counters], way: Direction) -> Pauses | None:
     begins = sum(now and not before for before, now in pairwise([False, *has_data]))
     idle_s = sum(own_s for is_busy, own_s in zip(has_data, times, strict=True) if not is_busy)
     rates = [each[0] / own_s if each else 0.0 for each, own_s in zip(found, times, strict=True)]
-    return Pauses(idle_s / total_s, total_s / begins, stdev(rates) / fmean(rates)) if begins else None
+    median, decile = np.quantile(rates, (0.5, 0.9))
+    return (
+        Pauses(idle_s / total_s, total_s / begins, float(decile / median) if median else math.inf) if begins else None
+    )
 
 
 def _is_call(sizes: Sequence[float], carried: Sequence[float], elapsed_s: float, is_waiting: bool) -> bool:
@@ -251,7 +256,7 @@ def flow(
 
 
 def competing_uploads(observed: Observed, loads: Sequence[Load]) -> list[Load]:
-    """The uploads that a series shows to have data all the time, at rates that the others in a saturated cell leave."""
+    """The uploads that a series shows to have data all the time in a saturated cell, at rates that nothing else limits."""
     if not saturated(observed):
         return []
     return [each for each in loads if each.direction == "up" and each.pauses and each.pauses.is_competing]

@@ -31,14 +31,18 @@ from wifair.scenario.scenario import Scenario
 from wifair.study.job import Bars, no_bars
 
 WARMUP_S, DURATION_S = 10, 60
-WIRE_MBPS, DELAY_MS = 500, 15
+# The line, and by how much it has more than was read where this is at least that part of it.
+WIRE_MBPS, FULL_LINE, FREE_LINE, DELAY_MS = 500, 0.9, 2.0, 15
 # What a queue of a station takes: txqueuelen of Linux.
 HOST_PACKETS = 1000
 CLIENT = "client"
+# The share of the time by which a survey may be less busy than this network's frames.
+LEAST_EXCESS = 0.05
 # Flows that a remark names.
 FEW = 3
 ERRORS_UP = "that of frames down, since none is counted for frames up"
 ERRORS_BY_RATE = "the rate of the upload that was read, since retries of frames up are not counted"
+NO_SERIES = "whether flows pause is told by their rates alone; a station dump per second for a busy minute shows it"
 NO_LIMITS = "airtime queue limits are left out: a station is older than 802.11n, and no hardware here has both"
 IP_BYTES = 1500
 
@@ -146,11 +150,11 @@ def _document(observed: Observed, title: str, names: Names, bars: Bars) -> Docum
     ]
     if not active:
         raise InputError(
-            f"{', '.join(observed.files)}: no station sends or receives {loads.LEAST_MBPS:g} Mbps or more; allowed here: counters of a time "
-            "with traffic, or two dumps with traffic between them."
+            f"{', '.join(observed.files)}: no station sends or receives {loads.LEAST_MBPS:g} Mbps or more{_in_order(observed)}; allowed here: counters of a time "
+            "with traffic, or dumps in the order of their times with traffic between them."
         )
     keys = {key: links.station(observed.stations[key]) for key in active}
-    head = _head(observed, links, keys)
+    head = _head(observed, links, keys, found)
     events = [event for key in active for event in _events(named[key], links.changes(observed.stations[key]))]
     flows = _flows(observed, title, head, {named[key]: each for key, each in keys.items()}, named, found)
     if all(_is_of_datagrams(flow) for flow in flows):
@@ -186,7 +190,15 @@ def _document(observed: Observed, title: str, names: Names, bars: Bars) -> Docum
     changing = [_changing(table) for table in events]
     [hardware] = [table.keys["hardware"] for table in head if table.header == "[ap]"]
     without = [NO_LIMITS] if _has_limits(observed) and hardware is not observed.keys["ap.hardware"] else []
-    remarks = (*observed.remarks, *without, *slowed, *changing, *_idle(observed, active, names), *found_by_runs.missed)
+    remarks = (
+        *observed.remarks,
+        *_doubtful(observed, found),
+        *without,
+        *slowed,
+        *changing,
+        *_idle(observed, active, names),
+        *found_by_runs.missed,
+    )
     return Document(title, tuple(observed.files), tuple(tables(found_by_runs)), remarks)
 
 
@@ -204,7 +216,13 @@ def _station(station: Station, name: str, keys: Keys, found: Calibrated, names: 
         own["frame_error_rate.data_up"] = assumed(loads.significant(up), what)
     about = _about(station, names)
     if name in found.within and not error:
-        about += f", which collisions alone explain, give or take a share of {found.within[name]:.2g}"
+        within = found.within[name]
+        is_told = within < 1
+        about += (
+            f", which collisions alone explain, give or take a share of {within:.2g}"
+            if is_told
+            else ", too few frames to tell errors"
+        )
     return Table("[[stations]]", own, about)
 
 
@@ -264,6 +282,27 @@ def _slowed(flows: list[Table], head: list[Table]) -> list[str]:
     if line.origin == "unknown":
         told += f". Their applications hold them back, or a line slower than the {line.value:g} Mbps that are assumed: if you know it, give --set wire.rate_mbps=RATE"
     return [told]
+
+
+def _in_order(observed: Observed) -> str:
+    """Which dumps do not continue the one before."""
+    if not observed.alone:
+        return ""
+    return f", and {_listed(observed.alone)} {'does' if len(observed.alone) == 1 else 'do'} not continue the dump before, as if the order were wrong"
+
+
+def _doubtful(observed: Observed, found: list[Load]) -> list[str]:
+    """What is wrong with the files together, or missing."""
+    told = []
+    others = loads.others(observed)
+    if others and others[0] < -LEAST_EXCESS:
+        told.append(
+            f"the survey has less busy time than the frames of this network take, by {-others[0] * 100:.0f} % of the time: it is of another time or device, and what "
+            "others take is unknown"
+        )
+    if any(load.packet_bytes and not load.is_call and not load.pauses for load in found):
+        told.append(NO_SERIES)
+    return told
 
 
 def _erring(uploads: list[str], head: list[Table]) -> list[str]:
@@ -384,7 +423,7 @@ def _name(name: str) -> Value[Any]:
     return assumed(name, "a number by the order of the files")
 
 
-def _head(observed: Observed, links: Links, stations: Mapping[str, Keys]) -> list[Table]:
+def _head(observed: Observed, links: Links, stations: Mapping[str, Keys], active: list[Load]) -> list[Table]:
     ap: Keys = {}
     ap["scheme"] = unknown("mac80211", "the queues of Linux with airtime fairness, the default of its drivers")
     ap["hardware"] = unknown("firmware", "the chip queues packets itself, as with mt76")
@@ -393,7 +432,7 @@ def _head(observed: Observed, links: Links, stations: Mapping[str, Keys]) -> lis
         ap["hardware"] = assumed("ideal", "a station is older than 802.11n, which the other models do not have")
         if _has_limits(observed):
             del keys["ap.hardware"]
-    wire: Keys = {"rate_mbps": unknown(WIRE_MBPS, "the line of the access point")}
+    wire: Keys = {"rate_mbps": _wire_mbps(active)}
     wire["one_way_delay_ms"] = unknown(DELAY_MS, "half the round-trip time to servers")
     tables = [
         Table("[run]", _run(observed)),
@@ -420,6 +459,14 @@ def _head(observed: Observed, links: Links, stations: Mapping[str, Keys]) -> lis
         else:
             tables.append(Table(f"[{section}]", {key: found}))
     return tables
+
+
+def _wire_mbps(found: list[Load]) -> Value[Any]:
+    """The line: a default, unless that would limit the rates that were read."""
+    most = max(sum(load.mbps or 0 for load in found if load.direction == way) for way in loads.DIRECTIONS)
+    if most < FULL_LINE * WIRE_MBPS:
+        return unknown(WIRE_MBPS, "the line of the access point")
+    return unknown(loads.significant(FREE_LINE * most), "the line of the access point, twice what was read")
 
 
 def _has_limits(observed: Observed) -> bool:
