@@ -242,7 +242,7 @@ def test_a_measurement_that_looks_cut_is_named(tmp_path: Path) -> None:
     assert not as_it_is(results, measurement(dump.parent)).read
     dump.write_text("".join(dump.read_text().splitlines(keepends=True)[:-1]))
     told = [*remarks(as_it_is(results, measurement(dump.parent)))]
-    assert told[-1].startswith("station.txt:14: the last station has no connected time, which all others have")
+    assert told[-1].startswith("station.txt:16: the last station has no current time, which all others have")
 
 
 @pytest.mark.whole

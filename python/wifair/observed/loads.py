@@ -43,8 +43,8 @@ LEAST_INTERVALS, MOST_INTERVAL_S = 30, 2.0
 # An interval is idle if a direction has less than this part of its mean rate, or ACKs alone. A flow that is idle for at least
 # this share of the time waits for its application.
 IDLE_PART, IDLE_SHARE = 0.1, 0.2
-# A line or an application limits a rate from above: of a flow that never pauses, the upper decile of the seconds is then less than
-# this part of the median.
+# A line or an application limits a rate from above: of a flow that never pauses, the upper decile of the seconds is then less
+# than this many times their median.
 STEADY = 1.1
 # Documents of a load that is not bulk, without a series: one per so many seconds. Of a flow that a series shows without
 # pauses, one per second. They have at least so many bytes.

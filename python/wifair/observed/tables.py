@@ -42,7 +42,7 @@ LEAST_EXCESS = 0.05
 FEW = 3
 ERRORS_UP = "that of frames down, since none is counted for frames up"
 ERRORS_BY_RATE = "the rate of the upload that was read, since retries of frames up are not counted"
-NO_SERIES = "whether flows pause is told by their rates alone; a station dump per second for a busy minute shows it"
+NO_SERIES = "whether flows pause is assumed by their rates alone; a station dump per second for a busy minute shows it"
 NO_LIMITS = "airtime queue limits are left out: a station is older than 802.11n, and no hardware here has both"
 IP_BYTES = 1500
 
