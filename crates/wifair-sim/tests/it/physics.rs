@@ -199,6 +199,6 @@ proptest! {
         plan["run"]["sample_interval_s"] = json!(0.07);
         let watched = record(&plan, seed);
         prop_assert!(!watched.series.is_empty());
-        prop_assert_eq!(first, RunRecord { series: vec![], ..watched });
+        prop_assert_eq!(first, RunRecord { series: vec![], station_series: vec![], ..watched });
     }
 }
