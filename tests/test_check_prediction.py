@@ -16,7 +16,7 @@ from conftest import ROOT, Cli
 from wifair import Scenario
 from wifair.errors import InputError
 from wifair.observed import observe
-from wifair.observed.as_ap import write
+from wifair.observed.as_ap import ASSOCIATED_MS, write
 from wifair.observed.shown import Quantity, of_network, of_runs
 from wifair.prediction import Verdict, check
 from wifair.prediction.assumptions import spoken
@@ -340,7 +340,7 @@ def test_the_prediction_holds_in_the_network(advised: Path, changed: Changed, he
     assert told["changed_besides"] == []
     assert told["remarks"] == []
     dump = after / "station.txt"
-    dump.write_text(dump.read_text().replace("connected time:\t8", "connected time:\t80"))
+    dump.write_text(re.sub(r"current time:\t\d+", f"current time:\t{ASSOCIATED_MS + 80_000}", dump.read_text()))
     [remark] = check(before, after, advised / "advice.json").remarks
     assert remark.endswith("better: --set run.duration_s=60 in `wifair advise`")
 

@@ -204,6 +204,7 @@ def test_an_interval_of_the_scenario_is_kept_and_one_longer_than_the_run_gives_s
     (tmp_path / "series.txt").write_text("".join(found))
     first, *_ = observe([tmp_path / "series.txt"]).stations.values()
     assert [each.elapsed_s.value for each in first.dumps if each.elapsed_s] == [0, 0.5, 1, 1.5, 2]
+    assert sampled(brief := load("plain").override({"run.warmup_s": 0.1, "run.duration_s": 0.5})) == brief
     long = cell.override({"run.sample_interval_s": 2.5}).run(seeds=1)
     assert not list(dumps(long, plan, long.cells[0].name, 1))
 

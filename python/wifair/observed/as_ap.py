@@ -52,11 +52,12 @@ FIRST_AP = "ap"
 
 
 def sampled(scenario: Scenario, folder: Path | None = None) -> Scenario:
-    """The scenario with time series, for a station dump per second. Raises `InputError` if `folder` is not writable."""
+    """The scenario with time series, for a station dump per second if it is long enough. Raises `InputError` if `folder` is not writable."""
     if folder:
         writable_folder(folder)
-    there = scenario.plan()["run"]["sample_interval_s"]
-    return scenario if there else scenario.override({"run.sample_interval_s": DUMP_S})
+    run = scenario.plan()["run"]
+    is_short = run["warmup_s"] + run["duration_s"] < DUMP_S
+    return scenario if run["sample_interval_s"] or is_short else scenario.override({"run.sample_interval_s": DUMP_S})
 
 
 def write(results: Results, folder: str | Path) -> str:
