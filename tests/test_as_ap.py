@@ -54,7 +54,7 @@ warmup_s = 3
 duration_s = 10
 [phy]
 name = "802.11ax"
-width_mhz = 80
+width_mhz = 40
 streams = 2
 [mac.edca]
 classify = "dscp"
@@ -271,7 +271,7 @@ def test_errors_at_stations_with_one_link_are_told_from_collisions_together() ->
         flows += [{"station": f"near-{i}", "direction": "up"} for i in range(2)]
         return Scenario(
             run={"warmup_s": 10, "duration_s": 60, "record_transfers": False},
-            phy={"name": "802.11ax"},
+            phy={"name": "802.11ax", "width_mhz": 40},
             ap={"scheme": "mac80211", "hardware": "firmware"},
             mac={"edca": {"classify": "dscp"}},
             tcp={"profile": "today"},
