@@ -171,7 +171,7 @@ def test_steps_are_the_run_too() -> None:
 def test_what_is_saved_repeats_the_session(name: str) -> None:
     """Every kind of change, at arbitrary nanoseconds."""
     session = Session(cell() if name == "cell" else Scenario.from_toml(name), reserve=4)
-    # One group of many is changed as another: the flats have thirty.
+    # One group of many is changed as another: the flats have 84.
     groups = list(dict.fromkeys(flow["group"] for flow in session.scenario.plan()["flows"]))[:4]
     station = session.scenario.plan()["bss"]["stations"][0]
     mode = "rate_mbps" if station["mcs"] is None else "mcs"
