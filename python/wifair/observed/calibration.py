@@ -19,8 +19,8 @@ A flow is bulk data by the rules of `loads`, or documents. A bulk flow that has 
 such as its application or its line. It becomes documents at the rate that was read, and all of this is done again: documents collide less often.
 
 Retries of frames up are not counted. Their errors are those of frames down, unless a series of dumps shows that the station has bulk data up all the time. Then its rate tells them: a sender whose frames are lost at the
-retry limit more often gets less. The error rate up is corrected by `UPLOAD_STEP` times the logarithm of the rate in runs over the rate that was read, before anything else is decided, since uploads make most of the
-collisions, and then along with it. Other reasons of a low rate, such as a long round-trip time, count as errors as well: they answer to fewer collisions alike.
+retry limit more often gets less. The error rate up is corrected by `UPLOAD_STEP` times the logarithm of the rate in runs over the rate that was read, before anything else is decided, since the collisions depend on the
+uploads, and then along with it. Other reasons of a low rate, such as a long round-trip time, count as errors as well.
 
 A flow of documents has one document per cycle: its transfer, which takes longer the more others send, and the think time. The rate that was read gives the cycle,
 and the runs the mean time of a transfer; the think time is the difference. It is corrected in the same runs.
