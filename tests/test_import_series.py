@@ -10,8 +10,8 @@ import pytest
 from conftest import ROOT, Cli
 from observing import counters, shorten, station
 from wifair import Scenario, load
-from wifair.observed import calibration, document, imported, loads, observe
-from wifair.observed.as_ap import INFO, STATION, SURVEY, dumps, sampled, write
+from wifair.observed import calibration, document, imported, loads, observe, station_dump
+from wifair.observed.as_ap import INFO, STATION, SURVEY, dumps, files, sampled, write
 from wifair.observed.network import Counters, Observed, Station, Survey, read
 
 FRAME = 1500 + loads.FRAME_BYTES
@@ -219,8 +219,8 @@ def test_dumps_in_one_file_are_those_of_several_files(tmp_path: Path, monkeypatc
     folder = ROOT / "tests" / "data" / "ap-of-linux"
     parts = [folder / f"station-{when}.txt" for when in ("begin", "end")]
     rest = [folder / f"{name}-{when}.txt" for name in ("survey", "info") for when in ("begin", "end")]
-    for name, files in (("series.txt", parts), ("surveys.txt", rest[:2])):
-        (tmp_path / name).write_text("".join(each.read_text() for each in files))
+    for name, several in (("series.txt", parts), ("surveys.txt", rest[:2])):
+        (tmp_path / name).write_text("".join(each.read_text() for each in several))
     whole = [tmp_path / "series.txt", tmp_path / "surveys.txt", *rest[2:]]
     assert imported(whole, "x").settings() == imported([*parts, *rest], "x").settings()
 
@@ -238,3 +238,18 @@ def test_the_rate_of_a_link_is_that_of_most_dumps(tmp_path: Path) -> None:
     first, second = observe([tmp_path / "series.txt"]).stations.values()
     assert [each.value.mcs for each in (first.down, first.up) if each] == [7, 4]
     assert (second.down, second.up) == (None, None)
+
+
+def test_a_series_counts_no_more_retries_than_its_sum() -> None:
+    """At an end of an interval MPDUs are on the air, of which no retry is known yet."""
+    results = sampled(load("cafe").override({"ap.scheme": "mac80211", "ap.hardware": "firmware"})).run(seeds=1)
+    plan, name = results.cells[0].scenario.plan(), results.cells[0].name
+    found = []
+    for content in ("".join(dumps(results, plan, name, 1)), dict(files(results, plan, name, 1))[STATION]):
+        observed = Observed()
+        station_dump.read_into(observed, STATION, content)
+        found.append([each.counters.retries.value for each in observed.stations.values() if each.counters.retries])
+    assert sum(found[1]) > 1000
+    # One A-MPDU may be on the air when the run ends.
+    assert all(abs(many - one) <= 64 for many, one in zip(*found, strict=True))
+    assert sum(found[0]) <= sum(found[1]) + 64

@@ -44,7 +44,7 @@ ASSOCIATED_MS = 1_000_000_000_000
 DUMP_S = 1.0
 SERIES = "station_series"
 # What a station dump counts, of the tables `stations` and `station_series`.
-COUNTED = ("airtime_s", "frames_delivered", "bytes_delivered", "retry_lost", "mpdu_retries")
+COUNTED = ("airtime_s", "frames_delivered", "bytes_delivered", "retries", "retry_lost", "ppdus", "mpdus")
 # Bytes of a packet that a qdisc counts and IP does not: Ethernet's header.
 ETHERNET_BYTES = 14
 # The first access point among the nodes of results; its categories follow after a slash.
@@ -106,12 +106,14 @@ def dumps(results: Results, plan: Mapping[str, Any], scenario: str, seed: int) -
         return
     of = ["station", "direction"]
     mine = results.frames[SERIES].filter((pl.col("scenario") == scenario) & (pl.col("seed") == seed))
-    mine = mine.filter(pl.col("time_s") >= plan["run"]["warmup_s"]).with_columns(mpdu_retries=RETRIES).sort("time_s")
+    mine = mine.filter(pl.col("time_s") >= plan["run"]["warmup_s"]).sort("time_s")
     if mine["time_s"].n_unique() < 2:
         return
     began_s = mine["time_s"][0]
     since = [(pl.col(name).cum_sum() - pl.col(name).first()).over(of) for name in COUNTED]
-    for (time_s,), rows in mine.with_columns(since).group_by("time_s", maintain_order=True):
+    # MPDUs of a PPDU on the air count as sent before they count as delivered: a sum of intervals alone has the right retries.
+    counted = mine.with_columns(since).with_columns(mpdu_retries=RETRIES.cum_max().over(of))
+    for (time_s,), rows in counted.group_by("time_s", maintain_order=True):
         sent = {(row["station"], row["direction"]): row for row in rows.to_dicts()}
         yield _dump(sent, plan, time_s - began_s)
 
