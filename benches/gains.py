@@ -1,14 +1,14 @@
-"""How far predicted gains are from those in networks that were only observed: by one dump, and by a dump per second.
+"""How far predicted gains are from those in networks that were only observed: by one dump, by a dump per second, and with a capture as well.
 
     .venv/bin/python benches/gains.py --seed N [--count N] [--rows DIR] [--threads N] [--page docs/advise.md]
 
 1. The networks are those of `wifair population` with this seed, kind by kind in turn, as in benches/closed_loop.py: the first `--count` of each kind.
-2. Each runs for 60 s, as its access point shows it: once with one station dump, and once with a dump per second. `import` makes a scenario of each.
-3. Each of `CHANGES` is made in the network and in both scenarios, which run with ten seeds before and after it. Its gain is the mean difference of the goal's value, or of
+2. Each runs for 60 s, as its access point shows it: with one station dump, with a dump per second, and with a capture of its radio as well. `import` makes a scenario of each.
+3. Each of `CHANGES` is made in the network and in these scenarios, which run with ten seeds before and after it. Its gain is the mean difference of the goal's value, or of
    its logarithm if gains are factors.
 
 The error is the absolute difference between the gain in the scenario and in the network, a mean over the changes of a network. The table has means over networks with 95 % intervals, and in
-the last column the error without any prediction: the absolute gain itself. Networks in which a goal has no value in one of the three do not count for it. Rows are kept in DIR, and
+the last column the error without any prediction: the absolute gain itself. Networks in which a goal has no value in one of the four do not count for it. Rows are kept in DIR, and
 the same command continues where it was stopped.
 """
 
@@ -23,8 +23,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from closed_loop import DRAWN_WANTS, SHOWN, Network, drawn
-from wifair import Scenario
+from closed_loop import CAPTURE, DRAWN_WANTS, SHOWN, Network, drawn
+from wifair import Scenario, Traces
 from wifair.advising import OWN, Advising
 from wifair.advising.yardsticks import yardsticks
 from wifair.errors import InputError
@@ -40,7 +40,10 @@ from wifair.tuning.goals import parsed
 COMMAND = "benches/gains.py"
 CHANGES = ("stations' CWmin 63", "stations' AIFSN 7 and CWmin 31", "256 packets", "AP's AIFSN 2 and CWmin 7")
 SEEDS, DURATION_S = 10, 30
-ONE, MANY, TRUE = "one dump", "a dump per second", "the network"
+ONE, MANY, CAPTURED, TRUE = "one dump", "a dump per second", "a capture as well", "the network"
+DUMPS = (STATION, SURVEY, INFO)
+# By what is observed: whether the station dump is one per second, and the files.
+SHOWN_BY = {ONE: (False, DUMPS), MANY: (True, DUMPS), CAPTURED: (True, (*DUMPS, CAPTURE))}
 # By scenario, goal and change, the gain.
 Gains = dict[str, dict[str, dict[str, float]]]
 
@@ -49,11 +52,11 @@ def scenarios(network: Network) -> dict[str, Scenario]:
     """The network, and what `import` makes of it."""
     true = network.scenario()
     found = {TRUE: true}
-    for name, shown in ((ONE, true), (MANY, sampled(true))):
+    for name, (is_series, files) in SHOWN_BY.items():
+        shown = sampled(true) if is_series else true
         with tempfile.TemporaryDirectory() as folder:
-            write(shown.run(seeds=[SHOWN[0]]), folder)
-            files = [Path(folder) / f"seed-{SHOWN[0]}" / file for file in (STATION, SURVEY, INFO)]
-            found[name] = imported(files).scenario()
+            write(shown.run(seeds=[SHOWN[0]], traces=Traces(folder) if CAPTURE in files else None), folder)
+            found[name] = imported([Path(folder) / f"seed-{SHOWN[0]}" / file for file in files]).scenario()
     return found
 
 
@@ -90,15 +93,15 @@ def row(network: Network, threads: int | None) -> Gains:
 
 def errors(found: Sequence[Gains], want: str) -> dict[str, list[float]]:
     """The error of each network, by what was observed; without a prediction by the name of the network."""
-    by: dict[str, list[float]] = {ONE: [], MANY: [], TRUE: []}
+    by: dict[str, list[float]] = {name: [] for name in (*SHOWN_BY, TRUE)}
     for each in found:
-        mine = [each.get(name, {}).get(want, {}) for name in by]
-        common = set.intersection(*(set(gain) for gain in mine))
+        mine = {name: each.get(name, {}).get(want, {}) for name in by}
+        common = set.intersection(*(set(gain) for gain in mine.values()))
         if not common:
             continue
-        one, many, true = ({name: gain[name] for name in common} for gain in mine)
-        by[ONE].append(_error(one, true))
-        by[MANY].append(_error(many, true))
+        true = {name: mine[TRUE][name] for name in common}
+        for name in SHOWN_BY:
+            by[name].append(_error(mine[name], true))
         by[TRUE].append(_error(dict.fromkeys(true, 0.0), true))
     return by
 
@@ -147,17 +150,14 @@ def main() -> None:
         if len(by[TRUE]) < 2:
             continue
         criterion = _criterion(any_scenario, want)
-        better = f"{sum(many < one for many, one in zip(by[MANY], by[ONE], strict=True))}"
-        rows.append(
-            (
-                f"`{want}`",
-                f"{len(by[TRUE])}",
-                *(written(by[name], criterion) for name in (ONE, MANY)),
-                better,
-                written(by[TRUE], criterion),
-            )
-        )
-    heads = ("goal", "networks", f"error by {ONE}", f"by {MANY}", "smaller in", "without a prediction")
+        rows.append((f"`{want}`", f"{len(by[TRUE])}", *(written(values, criterion) for values in by.values())))
+    heads = (
+        "goal",
+        "networks",
+        *(f"error by {name}" for name in (ONE, MANY)),
+        f"with {CAPTURED}",
+        "without a prediction",
+    )
     made = table(heads, rows)
     print(made)
     if given.page:

@@ -134,8 +134,7 @@ def check_damaged(path: Path, *others: Path) -> bool:
 
 def simulated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulates each plan once, since many damaged files give the same one, and briefly: what it shows is tested elsewhere."""
-    for name, number in {"WARMUP_S": 0.2, "DURATION_S": 2.0, "SEEDS": 4}.items():
-        monkeypatch.setattr(calibration, name, number)
+    shorten(monkeypatch)
     found: dict[str, Any] = {}
     whole = calibration.shown
 

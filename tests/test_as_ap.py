@@ -295,7 +295,6 @@ def test_errors_at_stations_with_one_link_are_told_from_collisions_together() ->
         )
         found = calibration.calibrated(made, readings)
         assert set(found.errors) == set(where)
-        assert found.together == dict.fromkeys(where, calibration.WITH_LINK if links else calibration.OF_THE_REST)
         assert all(rate == pytest.approx(errors, abs=0.03) for rate in found.errors.values())
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import dpkt  # type: ignore[import-untyped]
+import polars as pl
 import pytest
 from conftest import ROOT, new_file
 from observing import BRIEF, DAMAGED, check_damaged, damaged, simulated_once
@@ -185,6 +186,71 @@ def test_datagrams_count_whose_first_frame_was_not_received(tmp_path: Path) -> N
     observed = observe([tmp_path / "seed-1" / "ap-air.pcapng"])
     [station] = observed.stations.values()
     assert [each.mbps for each in station.traffic] == [pytest.approx(2, rel=0.03)] * 2
+
+
+DOCUMENTS: dict[str, Any] = {"name": "web", "min_bytes": 400_000, "max_bytes": 1_200_000, "step_bytes": 400_000}
+
+
+@pytest.mark.whole
+def test_documents_and_errors_each_way_are_those_of_the_run(tmp_path: Path) -> None:
+    """Files one after another, pages over four connections, and errors of one station whose uploads would be starved by collisions alone."""
+    pages = {**DOCUMENTS, "connections": 4, "think_mean_s": 2.0}
+    backup = {"name": "transfers", "transfer_bytes": 1_000_000}
+    scenario = Scenario(
+        run={"warmup_s": 0, "duration_s": 40},
+        phy={"name": "802.11ax", "width_mhz": 20},
+        ap={"scheme": "mac80211", "hardware": "firmware"},
+        mac={"edca": {"classify": "dscp"}},
+        tcp={"profile": "today"},
+        wire={"rate_mbps": 500, "one_way_delay_ms": 12},
+        station={"tx_queue": {"limit_packets": 1000}},
+        stations=[
+            {"name": "pages", "mcs": 4, "streams": 1},
+            {"name": "files", "mcs": 4, "streams": 1, "frame_error_rate": {"data_down": 0.0, "data_up": 0.12}},
+            {"name": "upload", "mcs": 4, "streams": 1},
+        ],
+        flows=[
+            {"name": "pages", "station": "pages", "direction": "down", "application": pages},
+            {"name": "files", "station": "files", "direction": "up", "application": backup},
+            {"name": "upload", "station": "upload", "direction": "up"},
+        ],
+    )
+    results = scenario.run(seeds=1, traces=Traces(tmp_path))
+    made = imported([tmp_path / "seed-1" / "ap-air.pcapng"])
+    settings = made.settings()
+    bulk, documents, web = (flow["application"] for flow in settings["flows"])  # in the order of their first frames
+    assert (web["connections"], bulk) == (4, "bulk")
+    assert (web["min_bytes"] + web["max_bytes"]) / 2 == pytest.approx(800_000, rel=0.2)
+    assert web["max_bytes"] - web["min_bytes"] == pytest.approx(800_000, rel=0.4)
+    assert (documents["min_bytes"] + documents["max_bytes"]) / 2 == pytest.approx(1_000_000, rel=0.05)
+    assert "connections" not in documents
+    errors = [each.get("frame_error_rate", {}) for each in settings["stations"]]
+    assert [each.get("data_down", 0.0) for each in errors] == pytest.approx([0.0] * 3, abs=0.04)
+    upload, files, few_frames = (each.get("data_up", 0.0) for each in errors)
+    assert (upload, files) == pytest.approx((0.0, 0.12), abs=0.04)
+    assert few_frames < 0.08
+    run = {"run.warmup_s": 5, "run.duration_s": 40}
+    rates = [
+        each.flows.group_by("flow", maintain_order=True).agg(pl.mean("goodput_mbps"))["goodput_mbps"].to_list()
+        for each in (results, made.scenario().override(run).run(seeds=4))
+    ]
+    assert rates[1] == pytest.approx(rates[0][::-1], rel=0.15)
+
+
+def carrying(*ways: tuple[float, float, int]) -> list[Way]:
+    """Directions of connections with their first and last time, and bytes."""
+    return [Way(payload_bytes=size, first_at=first, last_at=last) for first, last, size in ways]
+
+
+def test_data_that_overlaps_in_time_is_of_one_document() -> None:
+    pages = [(0.0, 2.0, 60_000), (0.1, 1.0, 60_000), (0.1, 3.0, 60_000), (9.0, 9.5, 20_000), (9.1, 9.4, 20_000)]
+    found = conversations._documents(carrying(*pages))
+    assert found is not None
+    assert (found.count, found.mean_bytes, found.deviation_bytes, found.connections) == (2, 110_000, 70_000, 2)
+    assert conversations._documents(carrying((0.0, 1.0, 9_999), (2.0, 3.0, 9_999))) is None
+    [alone] = [conversations._documents(carrying((5.0, 6.0, 50_000), (7.0, 8.0, 500)))]
+    assert alone is not None
+    assert (alone.count, alone.connections) == (1, 1)
 
 
 def both_ways(name: str, station: str, told: dict[str, Any]) -> list[dict[str, Any]]:

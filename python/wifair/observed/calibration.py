@@ -18,7 +18,8 @@ its counters are taken as those of the access point were, and what is unknown is
 A flow is bulk data by the rules of `loads`, or documents. A bulk flow that has more than twice the rate in runs with these values that was read was held back by something else than this air,
 such as its application or its line. It becomes documents at the rate that was read, and all of this is done again: documents collide less often.
 
-Retries of frames up are not counted. Their errors are those of frames down, unless a series of dumps shows that the station has bulk data up all the time. Then its rate tells them: a sender whose frames are lost at the
+Retries of frames up are counted in a capture alone, where the share of the frames that come with Retry is the probability that one does not arrive at first; they are compared in the same way.
+Otherwise their errors are those of frames down, unless a series of dumps shows that the station has bulk data up all the time. Then its rate tells them: a sender whose frames are lost at the
 retry limit more often gets less. The error rate up is corrected by `UPLOAD_STEP` times the logarithm of the rate in runs over the rate that was read, before anything else is decided, since the collisions depend on the
 uploads, and then along with it. Other reasons of a low rate, such as a long round-trip time, count as errors as well.
 
@@ -37,6 +38,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from wifair.observed.error_rates import drawn_together
 from wifair.scenario.scenario import Scenario
 from wifair.stats import Values, prediction_half_width, ratio
 from wifair.study.job import Bars, Cell, Progress, no_bars
@@ -65,6 +67,8 @@ CHANCE = 0.01
 TOLERANCE, CORRECTIONS = 0.01, 6
 # The lowest error rate that is assumed, and the highest: above, rate control would choose another rate.
 LEAST_ERRORS, MOST_ERRORS = 0.01, 0.5
+# The largest share of retries that counts, and the least variance of chance.
+MOST_SHARE, LEAST_VARIANCE = 0.99, 1e-8
 # The share of the time that others must use to appear, and the most that they may use.
 LEAST_OTHERS, MOST_OTHERS = 0.02, 0.9
 # The station that stands for other networks.
@@ -74,6 +78,15 @@ _OF_MPDUS = (
     pl.col("mpdus").cast(pl.Int64) - pl.col("frames_delivered").cast(pl.Int64) - pl.col("retry_lost").cast(pl.Int64)
 )
 RETRIES = pl.when(pl.col("ppdus") > 0).then(_OF_MPDUS.clip(0)).otherwise(pl.col("retries").cast(pl.Int64))
+
+
+# Behind the name of a station, the name of the share of the transmissions from it.
+UP = " up"
+
+
+def upward(station: str) -> str:
+    """The name of the share of the transmissions from a station."""
+    return f"{station}{UP}"
 
 
 @dataclass(frozen=True)
@@ -86,7 +99,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Readings:
-    """What the scenario must show: by station, the share of the transmissions to it that were retries.
+    """What the scenario must show: by station, the share of the transmissions to it that were retries, and by `upward` that of those from it.
 
     That of `NEIGHBOURS` is the share of the time that is busy, but neither transmit time nor airtime of the stations, so collisions are part of it. If `received`, it is
     not the time received either, since the stations' airtime was not counted.
@@ -98,7 +111,7 @@ class Readings:
     documents: Mapping[str, float] = field(default_factory=dict)
     # By station, the rate in Mbps of bulk data up that its errors explain.
     uploads: Mapping[str, float] = field(default_factory=dict)
-    # Stations with the same link, whose shares are compared together first.
+    # Shares of stations with the same link, each way: they are drawn together more than others.
     alike: Sequence[Sequence[str]] = ()
     # Runs are as long as this without a warm-up, since something changes in the time that was captured.
     changing_s: float | None = None
@@ -113,8 +126,7 @@ class Readings:
 class Calibrated:
     """What is assumed: error rates by station, those of frames up where rates of uploads tell them, the share of the time of others, think times in seconds by flow of documents.
 
-    `within` has by station how far retries may be from collisions by chance, `together` by station with whom its error rate was found, if not alone, `missed`
-    what is not reproduced, in sentences.
+    `within` has by station how far retries may be from collisions by chance, `missed` what is not reproduced, in sentences.
     """
 
     errors: Mapping[str, float] = field(default_factory=dict)
@@ -122,13 +134,9 @@ class Calibrated:
     others: float = 0.0
     thinks: Mapping[str, float] = field(default_factory=dict)
     within: Mapping[str, float] = field(default_factory=dict)
-    together: Mapping[str, str] = field(default_factory=dict)
     missed: tuple[str, ...] = ()
 
 
-# With whom an error rate was found.
-WITH_LINK = "of all stations with this link"
-OF_THE_REST = "of all stations whose retries collisions would explain one by one"
 # Stations that are compared together, or one, or `OTHERS`.
 Unit = tuple[str, ...]
 OTHERS: Unit = (NEIGHBOURS,)
@@ -171,22 +179,29 @@ def calibrated(made: Callable[[Calibrated], Scenario], readings: Readings, bars:
             break
         found = _with_uploads(replace(found, thinks=present.thinks), present)
         present = presented(found)
-    wrong = [unit for unit in _wrong(readings, present.shares) if unit != OTHERS]
-    found = replace(found, within=_within(readings, present.shares), together=_whom(readings, wrong))
-    has_others, thinks = False, THINK_CORRECTIONS
+    found = replace(found, within=_within(readings, present.shares))
+    has_errors, has_others, thinks = False, False, THINK_CORRECTIONS
     for number in range(CORRECTIONS):
         is_thinking = bool(present.off) and thinks > 0
-        is_right = all(abs(_gap(readings, present.shares, unit)) <= TOLERANCE for unit in wrong) and not is_thinking
-        if not has_others and (is_right or number >= THINK_CORRECTIONS) and OTHERS in _wrong(readings, present.shares):
-            wrong, has_others, is_right, thinks = [*wrong, OTHERS], True, False, THINK_CORRECTIONS
-        if is_right:
+        has_errors = has_errors or _has_errors(readings, present.shares)
+        errors = _errors(found, readings, present.shares) if has_errors else {}
+        is_right = _agree(errors, found.errors) and not is_thinking
+        if not has_others and (is_right or number >= THINK_CORRECTIONS) and _has_others(readings, present.shares):
+            has_others, is_right, thinks = True, False, THINK_CORRECTIONS
+        gap = _gap(readings, present.shares, OTHERS) if has_others else 0.0
+        if is_right and abs(gap) <= TOLERANCE:
             break
-        found = _with_uploads(_corrected(found, readings, present.shares, wrong), present)
+        found = replace(found, errors=errors, others=min(max(found.others + gap, 0.0), MOST_OTHERS))
+        found = _with_uploads(found, present)
         if is_thinking:
             thinks -= 1
             found = replace(found, thinks={**found.thinks, **present.thinks})
         present = presented(found)
-    return replace(found, missed=tuple(_missed(readings, present.shares, wrong)))
+    return replace(found, missed=tuple(_missed(readings, present.shares, has_errors, has_others)))
+
+
+def _agree(errors: Mapping[str, float], before: Mapping[str, float]) -> bool:
+    return all(abs(errors.get(name, 0.0) - before.get(name, 0.0)) <= TOLERANCE for name in {*errors, *before})
 
 
 def _with_uploads(found: Calibrated, present: Present) -> Calibrated:
@@ -226,49 +241,60 @@ def _runs(scenario: Scenario, readings: Readings, progress: Progress | None) -> 
     return Study([Cell("imported", scenario.override(run))], SEEDS).run(progress=progress)
 
 
-def _wrong(readings: Readings, present: Mapping[str, Values]) -> list[Unit]:
-    """What does not agree by chance: stations with the same link together, then what is not among these alone, and then the rest of the stations together."""
-    within, gaps = _within(readings, present), {name: _gap(readings, present, (name,)) for name in present}
-    least = {name: LEAST_OTHERS if name == NEIGHBOURS else LEAST_ERRORS for name in present}
-    wrong: list[Unit] = []
-    for names in readings.alike:
-        there = [name for name in names if name in present]
-        median = float(np.median([gaps[name] for name in there])) if there else 0.0
-        unit = tuple(name for name in there if abs(gaps[name] - median) <= within[name])
-        if _is_wrong(readings, present, unit):
-            wrong.append(unit)
-    together = {name for unit in wrong for name in unit}
-    wrong += [(name,) for name in present if name not in together and gaps[name] > max(within[name], least[name])]
-    known = {NEIGHBOURS}.union(*wrong)
-    rest = tuple(name for name in present if name not in known and abs(gaps[name]) <= within[name])
-    return [*wrong, rest] if _is_wrong(readings, present, rest) else wrong
+def _has_errors(readings: Readings, present: Mapping[str, Values]) -> bool:
+    """Whether retries exceed those of the runs by more than chance: those of all stations together, of stations with the same link, or of one."""
+    every: Unit = tuple(name for name in present if name != NEIGHBOURS)
+    units = [*((name,) for name in every), *(tuple(names) for names in readings.alike)]
+    half = CHANCE / 2
+    return _exceeds(readings, present, every, half) or any(
+        _exceeds(readings, present, unit, half / len(units)) for unit in units
+    )
 
 
-def _is_wrong(readings: Readings, present: Mapping[str, Values], unit: Unit) -> bool:
-    """Whether the mean of several stations' shares exceeds that of the runs by more than chance."""
-    if len(unit) < 2:
+def _has_others(readings: Readings, present: Mapping[str, Values]) -> bool:
+    """Whether the time of others exceeds collisions in the runs by more than chance."""
+    if NEIGHBOURS not in present:
         return False
-    elapsed_s = min(readings.shares[name].elapsed_s for name in unit)
-    typical = _typical(present) / math.sqrt(len(unit))
-    runs = elapsed_s / readings.run_s[1]
-    half = prediction_half_width(_mean(present, unit), runs, _level(readings, present), typical)
-    return _gap(readings, present, unit) > max(half, LEAST_ERRORS)
+    half = _within(readings, present)[NEIGHBOURS]
+    return _gap(readings, present, OTHERS) > max(half, LEAST_OTHERS)
 
 
-def _whom(readings: Readings, wrong: Sequence[Unit]) -> dict[str, str]:
-    """By station with whom it is compared, if not alone."""
-    links = [set(names) for names in readings.alike]
-    return {
-        name: WITH_LINK if any(names.issuperset(unit) for names in links) else OF_THE_REST
-        for unit in wrong
-        if len(unit) > 1
-        for name in unit
-    }
+def _exceeds(readings: Readings, present: Mapping[str, Values], unit: Unit, chance: float) -> bool:
+    """Whether the mean of stations' shares exceeds that of the runs by more than chance."""
+    there = tuple(name for name in unit if name in present)
+    if not there:
+        return False
+    runs = min(readings.shares[name].elapsed_s for name in there) / readings.run_s[1]
+    typical = _typical(present) / math.sqrt(len(there))
+    half = prediction_half_width(_mean(present, there), runs, 1 - chance, typical)
+    return _gap(readings, present, there) > max(half, LEAST_ERRORS)
 
 
-def _level(readings: Readings, present: Mapping[str, Values]) -> float:
-    """The level of each interval, by the number of all (Bonferroni)."""
-    return 1 - CHANCE / (len(present) + len(readings.alike) + 1)
+def _errors(found: Calibrated, readings: Readings, present: Mapping[str, Values]) -> dict[str, float]:
+    """The error rates by what was read and what runs show with those so far, each way drawn together."""
+    links = {name: number for number, names in enumerate(readings.alike) for name in names}
+    typical = _typical(present)
+    errors: dict[str, float] = {}
+    for is_up in (False, True):
+        names = [name for name in present if name != NEIGHBOURS and name.endswith(UP) == is_up]
+        rates, variances = np.empty(len(names)), np.empty(len(names))
+        for at, name in enumerate(names):
+            mean = float(np.nanmean(present[name]))
+            arrived = (1 - found.errors.get(name, 0.0)) / max(1 - mean, 1 - MOST_SHARE)
+            rates[at] = 1 - arrived * (1 - readings.shares[name].value)
+            # Ten seeds tell a deviation within a quarter; that of the other stations tells more of it.
+            variance = (float(np.nanvar(present[name], ddof=1)) + typical**2) / 2
+            runs = readings.shares[name].elapsed_s / readings.run_s[1]
+            variances[at] = max(
+                variance * (1 / int(np.isfinite(present[name]).sum()) + 1 / runs) * arrived**2, LEAST_VARIANCE
+            )
+        together = drawn_together(rates, variances, [links.get(name, name) for name in names])
+        errors |= {
+            name: float(min(rate, MOST_ERRORS))
+            for name, rate in zip(names, together, strict=True)
+            if rate >= LEAST_ERRORS
+        }
+    return errors
 
 
 def _typical(present: Mapping[str, Values]) -> float:
@@ -279,26 +305,13 @@ def _typical(present: Mapping[str, Values]) -> float:
 
 def _within(readings: Readings, present: Mapping[str, Values]) -> dict[str, float]:
     """By how much each share may differ from the mean by chance. The time of others is of the whole cell, and varies less than the retries of a station."""
-    typical, level = _typical(present), _level(readings, present)
+    typical, level = _typical(present), 1 - CHANCE / (len(present) + len(readings.alike) + 1)
     return {
         name: prediction_half_width(
             values, readings.shares[name].elapsed_s / readings.run_s[1], level, 0.0 if name == NEIGHBOURS else typical
         )
         for name, values in present.items()
     }
-
-
-def _corrected(found: Calibrated, readings: Readings, present: Mapping[str, Values], wrong: list[Unit]) -> Calibrated:
-    errors, others = dict(found.errors), found.others
-    for unit in wrong:
-        gap = _gap(readings, present, unit)
-        if unit == OTHERS:
-            others = min(max(others + gap, 0.0), MOST_OTHERS)
-            continue
-        mean = float(np.nanmean(_mean(present, unit)))
-        received = (1 - errors.get(unit[0], 0.0)) * (1 - mean - gap) / (1 - mean)
-        errors |= dict.fromkeys(unit, min(max(1 - received, 0.0), MOST_ERRORS))
-    return replace(found, errors={name: rate for name, rate in errors.items() if rate >= LEAST_ERRORS}, others=others)
 
 
 def _mean(present: Mapping[str, Values], unit: Unit) -> Values:
@@ -321,8 +334,9 @@ def shown(scenario: Scenario, readings: Readings, progress: Progress | None = No
     results = _runs(scenario, readings, progress)
     stations = results.stations.filter(pl.col("station") != NEIGHBOURS)
     share = RETRIES / (RETRIES + pl.col("frames_delivered"))
-    down = stations.filter(pl.col("direction") == "down").with_columns(share=share)
-    found = {name: down.filter(station=name)["share"] for name in readings.shares}
+    of_way = pl.when(pl.col("direction") == "up").then(pl.concat_str("station", pl.lit(UP))).otherwise("station")
+    named = stations.with_columns(name=of_way, share=share)
+    found = {name: named.filter(name=name)["share"] for name in readings.shares}
     if NEIGHBOURS in found:
         up = stations.filter(pl.col("direction") == "up").group_by("seed").agg(pl.col("airtime_share").sum())
         own = pl.col("airtime_share") + pl.col("airtime_down_share") + pl.col("beacon_share")
@@ -362,11 +376,16 @@ def _thinks(
     return thinks, frozenset(off)
 
 
-def _missed(readings: Readings, present: Mapping[str, Values], wrong: list[Unit]) -> list[str]:
+def _missed(readings: Readings, present: Mapping[str, Values], has_errors: bool, has_others: bool) -> list[str]:
+    """What runs do not show by more than chance, of what was corrected."""
+    bounds = _within(readings, present) if has_errors else {}
+    bounds = {name: max(half, TOLERANCE) for name, half in bounds.items() if name != NEIGHBOURS}
+    if has_others:
+        bounds[NEIGHBOURS] = TOLERANCE
     missed = []
-    for unit in wrong:
-        gap, read = _gap(readings, present, unit), float(np.mean([readings.shares[name].value for name in unit]))
-        if abs(gap) > TOLERANCE:
-            what = "a share of the time of" if unit == OTHERS else "a share of retries of"
-            missed.append(f"{', '.join(unit)}: {what} {read:.3g} was read, and the scenario has {read - gap:.3g}")
+    for name, half in bounds.items():
+        gap, read = _gap(readings, present, (name,)), readings.shares[name].value
+        if abs(gap) > half:
+            what = "a share of the time of" if name == NEIGHBOURS else "a share of retries of"
+            missed.append(f"{name}: {what} {read:.3g} was read, and the scenario has {read - gap:.3g}")
     return missed

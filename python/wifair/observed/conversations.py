@@ -8,8 +8,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from wifair.observed.bitrate import Bitrate
-from wifair.observed.network import BULK, Change, Counters, Direction, Observed, Station, Traffic, Value, assumed, read
+from wifair.observed.network import (
+    BULK,
+    Change,
+    Counters,
+    Direction,
+    Documents,
+    Observed,
+    Station,
+    Traffic,
+    Value,
+    assumed,
+    read,
+)
 from wifair.observed.rates import MOST_S, MUCH, Rates, Since
 
 # Sequence numbers further ahead than the largest window are damage; more than this in one step was not captured.
@@ -34,6 +48,8 @@ CALL_PAYLOAD, CALL_FRAME_MS, CALL_FRAMES, CALL_OFF = 300, 10, range(1, 7), 0.1
 CALL_PACKETS, CALL_ALIKE = 100, 0.9
 # The packets of each second over those of its interval, at least and at most: queues delay some by less than half a second.
 CALL_LEAST, CALL_MOST = 0.5, 1.5
+# Documents have at least so many bytes, and at most so many connections side by side.
+LEAST_DOCUMENT, MOST_CONNECTIONS = 10_000, 64
 # Bytes of the header of RTP (RFC 3550, 5.1).
 RTP_BYTES = 12
 
@@ -306,12 +322,15 @@ def _station(
     key: str, file: str, began: float, elapsed: float, connections: list[Connection], radio: Radio | None
 ) -> Station:
     rates = {False: 0.0, True: 0.0}
+    carried: dict[bool, list[Way]] = {False: [], True: []}
     traffic: list[Traffic] = []
     for connection in connections:
         flows, rest = _traffic(connection, file, began, elapsed)
         traffic += flows
         for way, mbps in rest.items():
             rates[way] += mbps
+            carried[way].append(connection.ways[way])
+    documents = {_direction(way): found for way, each in carried.items() if (found := _documents(each))}
     mean = {
         way: read(mbps, "payload of connections that are not bulk", file) if mbps >= LEAST_MBPS else None
         for way, mbps in rates.items()
@@ -323,7 +342,7 @@ def _station(
         for number, (at_s, rate) in enumerate(turns):
             if number:
                 now = read(rate, "radiotap, the rate from then on", file)
-                changes.append(Change(at_s, "up" if way else "down", now))
+                changes.append(Change(at_s, _direction(way), now))
             else:
                 what = "the rate at first" if len(turns) > 1 else "the most frequent rate"
                 links[way] = read(rate, f"radiotap, {what}", file)
@@ -337,7 +356,37 @@ def _station(
         down_mbps=mean[False],
         up_mbps=mean[True],
         traffic=tuple(traffic),
+        documents=documents,
+        up_retries=_up_retries(radio, file) if radio else None,
     )
+
+
+def _direction(way: bool) -> Direction:
+    return "up" if way else "down"
+
+
+def _documents(ways: list[Way]) -> Documents | None:
+    """The documents of connections: data that overlaps in time is of one document. None if there are none of `LEAST_DOCUMENT`."""
+    sizes, counts, end = [0], [0], -math.inf
+    for way in sorted((each for each in ways if each.first_at is not None), key=lambda each: each.first_at or 0.0):
+        if (way.first_at or 0.0) > end:
+            sizes.append(0)
+            counts.append(0)
+        sizes[-1] += way.payload_bytes
+        counts[-1] += way.payload_bytes >= LEAST_DOCUMENT
+        end = max(end, way.last_at)
+    found = np.array([size for size in sizes if size >= LEAST_DOCUMENT], dtype=np.float64)
+    if not len(found):
+        return None
+    side_by_side = [count for count, size in zip(counts, sizes, strict=True) if size >= LEAST_DOCUMENT]
+    connections = min(max(round(float(np.median(side_by_side))), 1), MOST_CONNECTIONS)
+    return Documents(len(found), float(found.mean()), float(found.std()), connections)
+
+
+def _up_retries(radio: Radio, file: str) -> Value[float] | None:
+    """Of the frames that came from a station, the share that had been sent before: the probability that a frame does not arrive at first."""
+    frames = radio.frames[True]
+    return read(radio.retries[True] / frames, f"{frames} frames up", file) if frames else None
 
 
 def _traffic(
@@ -360,7 +409,7 @@ def _traffic(
         remark = f"{down.packets} datagrams down, {up.packets} up"
         return [Traffic("down", read({"application": call}, what, file), remark, mbps[False], back_mbps=mbps[True])], {}
     for way, each in ways.items():
-        direction: Direction = "up" if way else "down"
+        direction = _direction(way)
         if connection.protocol == UDP and mbps[way] >= LEAST_MBPS:
             payload = min(round(each.payload_bytes / each.packets), MOST_PAYLOAD)
             udp = {"name": "udp", "rate_mbps": float(f"{mbps[way]:.4g}"), "payload_bytes": payload, **_marked(each)}

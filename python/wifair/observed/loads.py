@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from wifair.observed.network import BULK, Counters, Direction, Observed, Station, Value
+from wifair.observed.network import BULK, Counters, Direction, Documents, Observed, Station, Value
 
 # Bytes of a data frame that mac80211 counts and IP does not: QoS header of 26 bytes, LLC and SNAP of 8.
 FRAME_BYTES = 34
@@ -49,6 +49,8 @@ STEADY = 1.1
 # Documents of a load that is not bulk, without a series: one per so many seconds. Of a flow that a series shows without
 # pauses, one per second. They have at least so many bytes.
 DOCUMENT_S, STEADY_S, LEAST_BYTES = 5.0, 1.0, 10_000
+# The largest half of a range of sizes, as a part of their mean.
+WIDEST = 0.9
 # The initial window of TCP in bytes: 10 segments (RFC 6928).
 INITIAL_BYTES = 14_480
 UNKNOWN_TIME = "no time was read"
@@ -56,6 +58,7 @@ DOCUMENTS = "documents, with think times by the mean rate that was read"
 CALL = "small packets at similar rates both ways: datagrams at the rate that was read"
 PICTURE = "packets below full size at similar low rates both ways, as of a call with a picture: datagrams at the rate that was read"
 PAUSES = "documents, since in at least 20 % of the seconds less than a tenth of the mean rate came"
+CAPTURED = "documents, as large and over as many connections as in the capture on average: one after another"
 NO_PAUSES = "bulk, since in more than 80 % of the seconds at least a tenth of the mean rate came"
 HELD_BACK = "documents, since as bulk data it would have more than twice the rate that was read"
 
@@ -96,6 +99,8 @@ class Load:
     origin: Value[Any]
     # None without a series of dumps.
     pauses: Pauses | None = None
+    # None without a capture.
+    documents: Documents | None = None
 
 
 def of_station(station: Station, known: Collection[str] = ()) -> list[Load]:
@@ -108,7 +113,7 @@ def of_station(station: Station, known: Collection[str] = ()) -> list[Load]:
         return [] if station.traffic else _of_counters(station, known)
     rates = [(way, given[way]) for way in DIRECTIONS]
     return [
-        Load(station.key, way, rate.value, None, False, rate)
+        Load(station.key, way, rate.value, None, False, rate, documents=station.documents.get(way))
         for way, rate in rates
         if rate and rate.value >= LEAST_MBPS
     ]
@@ -243,6 +248,8 @@ def flow(
     if load.pauses and not load.pauses.is_waiting:
         return {"application": BULK}, NO_PAUSES
     documents = web(load.mbps, capacity_mbps, rtt_s, cycle_s(load))
+    if documents and load.documents:
+        return {"application": {**documents, **_sizes(load.documents)}}, CAPTURED
     if documents and load.pauses:
         return {"application": documents}, PAUSES
     if documents and is_full is False and load.mbps < BULK_SHARE[False] * capacity_mbps / loads:
@@ -264,9 +271,20 @@ def competing_uploads(observed: Observed, loads: Sequence[Load]) -> list[Load]:
 
 def cycle_s(load: Load) -> float:
     """The time from one document to the next, if the load is documents."""
+    if load.documents and load.mbps:
+        return load.documents.mean_bytes * 8 / 1e6 / load.mbps
     if not load.pauses:
         return DOCUMENT_S
     return load.pauses.cycle_s if load.pauses.is_waiting else STEADY_S
+
+
+def _sizes(documents: Documents) -> dict[str, Any]:
+    """Five sizes, all equally likely, with this mean and standard deviation: a deviation is √2 steps. One document alone says nothing of it: sizes are then from half to three halves of it."""
+    mean = max(documents.mean_bytes, LEAST_BYTES)
+    step = documents.deviation_bytes / math.sqrt(2) if documents.count > 1 else mean / 4
+    step = max(round(min(step, WIDEST * mean / 2)), 1)
+    sizes = {"min_bytes": round(mean) - 2 * step, "max_bytes": round(mean) + 2 * step, "step_bytes": step}
+    return sizes | ({"connections": documents.connections} if documents.connections > 1 else {})
 
 
 def web(mbps: float, capacity_mbps: float, rtt_s: float, cycle_s: float) -> dict[str, Any]:

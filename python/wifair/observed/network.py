@@ -134,6 +134,16 @@ class Traffic:
 
 
 @dataclass(frozen=True)
+class Documents:
+    """Documents that come one after another, as a capture shows them: their number, mean size and standard deviation in bytes, and connections side by side."""
+
+    count: int
+    mean_bytes: float
+    deviation_bytes: float
+    connections: int
+
+
+@dataclass(frozen=True)
 class Change:
     """A direction of a link has another rate from a time on, in seconds since the file that shows it began."""
 
@@ -159,6 +169,10 @@ class Station:
     down_mbps: Value[float] | None = None
     up_mbps: Value[float] | None = None
     traffic: tuple[Traffic, ...] = ()
+    # What the connections that are not among these carry.
+    documents: Mapping[Direction, Documents] = field(default_factory=dict)
+    # The share of its frames that came with Retry.
+    up_retries: Value[float] | None = None
 
     @property
     def counters(self) -> Counters:
@@ -193,6 +207,8 @@ class Station:
             down_mbps=later.down_mbps or self.down_mbps,
             up_mbps=later.up_mbps or self.up_mbps,
             traffic=self.traffic + later.traffic,
+            documents={**self.documents, **later.documents},
+            up_retries=later.up_retries or self.up_retries,
         )
 
 

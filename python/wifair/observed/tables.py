@@ -21,6 +21,7 @@ from wifair.observed.calibration import (
     Share,
     calibrated,
     held_back,
+    upward,
 )
 from wifair.observed.links import Keys, Links
 from wifair.observed.loads import Load
@@ -40,6 +41,7 @@ CLIENT = "client"
 LEAST_EXCESS = 0.05
 # Flows that a remark names.
 FEW = 3
+EXCESS = "retries in excess of the collisions in this scenario, by those of all stations"
 ERRORS_UP = "that of frames down, since none is counted for frames up"
 ERRORS_BY_RATE = "the rate of the upload that was read, since retries of frames up are not counted"
 NO_SERIES = "whether flows pause is assumed by their rates alone; a station dump per second for a busy minute shows it"
@@ -206,13 +208,13 @@ def _station(station: Station, name: str, keys: Keys, found: Calibrated, names: 
     own = {"name": _name(name), **keys}
     error = found.errors.get(name, 0.0)
     if error:
-        what = "retries in excess of the collisions in this scenario"
-        if name in found.together:
-            what += f", {found.together[name]}"
-        own["frame_error_rate.data_down"] = assumed(loads.significant(error), what)
-    up = found.errors_up.get(name, error)
+        own["frame_error_rate.data_down"] = assumed(loads.significant(error), EXCESS)
+    is_counted = upward(name) in found.within
+    up = found.errors.get(upward(name), 0.0) if is_counted else found.errors_up.get(name, error)
     if up:
         what = ERRORS_BY_RATE if name in found.errors_up else ERRORS_UP
+        if is_counted:
+            what = EXCESS
         own["frame_error_rate.data_up"] = assumed(loads.significant(up), what)
     about = _about(station, names)
     if name in found.within and not error:
@@ -360,13 +362,18 @@ def _shares(
         retries = loads.retries(counters)
         if retries is not None:
             shares[name] = Share(retries, counters.elapsed_s.value if counters.elapsed_s else math.inf)
+        up = observed.stations[key].up_retries
+        if up is not None and observed.captured_s:
+            shares[upward(name)] = Share(up.value, observed.captured_s.value)
     others = loads.others(observed)
     if others:
         shares[NEIGHBOURS] = Share(*others)
     alike: dict[str, list[str]] = {}
     for key, name in active.items():
-        if name in shares:
-            alike.setdefault(repr({each: found.value for each, found in links[key].items()}), []).append(name)
+        link = repr({each: found.value for each, found in links[key].items()})
+        for each in (name, upward(name)):
+            if each in shares:
+                alike.setdefault(f"{each == name}{link}", []).append(each)
     return shares, [names for names in alike.values() if len(names) > 1]
 
 
