@@ -41,7 +41,7 @@ CLIENT = "client"
 LEAST_EXCESS = 0.05
 # Flows that a remark names.
 FEW = 3
-EXCESS = "retries in excess of the collisions in this scenario, by those of all stations"
+EXCESS = "retries in excess of the collisions in this scenario, at this station and at those like it"
 ERRORS_UP = "that of frames down, since none is counted for frames up"
 ERRORS_BY_RATE = "the rate of the upload that was read, since retries of frames up are not counted"
 NO_SERIES = "whether flows pause is assumed by their rates alone; a station dump per second for a busy minute shows it"
