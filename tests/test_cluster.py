@@ -39,7 +39,7 @@ OF_NEIGHBOURS = """
 title = "neighbours on a cluster"
 replications = 15
 [scenario]
-run = { warmup_s = 1, duration_s = 4 }
+run = { warmup_s = 0.5, duration_s = 2 }
 building = { model = "flats-in-a-row", rooms = [4, 1], stations = 3, channels = [42, 106], assign = "in-turn" }
 [product]
 building.seed = [1, 2, 3, 4]
