@@ -8,7 +8,7 @@
    its logarithm if gains are factors.
 
 The error is the absolute difference between the gain in the scenario and in the network, a mean over the changes of a network. The table has means over networks with 95 % intervals, and in
-the last column the error without any prediction: the absolute gain itself. Networks in which a goal has no value in one of the four do not count for it. Rows are kept in DIR, and
+the last columns the error without any prediction: the absolute gain itself, and by how much the capture makes the error smaller than the dump per second has it. Networks in which a goal has no value in one of the four do not count for it. Rows are kept in DIR, and
 the same command continues where it was stopped.
 """
 
@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 from closed_loop import CAPTURE, DRAWN_WANTS, SHOWN, Network, drawn
+from numpy.typing import ArrayLike
 from wifair import Scenario, Traces
 from wifair.advising import OWN, Advising
 from wifair.advising.yardsticks import yardsticks
@@ -110,9 +111,9 @@ def _error(predicted: Mapping[str, float], true: Mapping[str, float]) -> float:
     return float(np.mean([abs(predicted[name] - true[name]) for name in true]))
 
 
-def written(values: Sequence[float], criterion: Criterion) -> str:
+def written(values: ArrayLike, criterion: Criterion) -> str:
     """A mean error with its interval: a difference, or a factor."""
-    found = t_interval(np.array(values))
+    found = t_interval(values)
     ends = [found.estimate, found.low or 0.0, found.high or 0.0]
     if criterion.scale == "ratio":
         return "× {:.2f} [{:.2f}, {:.2f}]".format(*np.exp(ends))
@@ -150,13 +151,21 @@ def main() -> None:
         if len(by[TRUE]) < 2:
             continue
         criterion = _criterion(any_scenario, want)
-        rows.append((f"`{want}`", f"{len(by[TRUE])}", *(written(values, criterion) for values in by.values())))
+        rows.append(
+            (
+                f"`{want}`",
+                f"{len(by[TRUE])}",
+                *(written(values, criterion) for values in by.values()),
+                written(np.array(by[MANY]) - by[CAPTURED], criterion),
+            )
+        )
     heads = (
         "goal",
         "networks",
         *(f"error by {name}" for name in (ONE, MANY)),
         f"with {CAPTURED}",
         "without a prediction",
+        "less by the capture",
     )
     made = table(heads, rows)
     print(made)

@@ -212,11 +212,12 @@ def test_documents_and_errors_each_way_are_those_of_the_run(tmp_path: Path) -> N
         flows=[
             {"name": "pages", "station": "pages", "direction": "down", "application": pages},
             {"name": "files", "station": "files", "direction": "up", "application": backup},
-            {"name": "upload", "station": "upload", "direction": "up"},
+            {"name": "upload", "station": "upload", "direction": "up", "one_way_delay_ms": 40},
         ],
     )
     results = scenario.run(seeds=1, traces=Traces(tmp_path))
-    made = imported([tmp_path / "seed-1" / "ap-air.pcapng"])
+    captured = [tmp_path / "seed-1" / "ap-air.pcapng"]
+    made = imported(captured)
     settings = made.settings()
     bulk, documents, web = (flow["application"] for flow in settings["flows"])  # in the order of their first frames
     assert (web["connections"], bulk) == (4, "bulk")
@@ -229,6 +230,11 @@ def test_documents_and_errors_each_way_are_those_of_the_run(tmp_path: Path) -> N
     upload, files, few_frames = (each.get("data_up", 0.0) for each in errors)
     assert (upload, files) == pytest.approx((0.0, 0.12), abs=0.04)
     assert few_frames < 0.08
+    assert settings["flows"][0]["one_way_delay_ms"] == pytest.approx(40, abs=8)
+    with brief_runs():
+        # Known, or with one queue for all, in which each waits for the packets of the others.
+        for known in ({"wire.one_way_delay_ms": 12}, {"ap.scheme": "droptail"}):
+            assert not any("one_way_delay_ms" in flow for flow in imported(captured, known=known).settings()["flows"])
     run = {"run.warmup_s": 5, "run.duration_s": 40}
     rates = [
         each.flows.group_by("flow", maintain_order=True).agg(pl.mean("goodput_mbps"))["goodput_mbps"].to_list()
@@ -244,13 +250,16 @@ def carrying(*ways: tuple[float, float, int]) -> list[Way]:
 
 def test_data_that_overlaps_in_time_is_of_one_document() -> None:
     pages = [(0.0, 2.0, 60_000), (0.1, 1.0, 60_000), (0.1, 3.0, 60_000), (9.0, 9.5, 20_000), (9.1, 9.4, 20_000)]
-    found = conversations._documents(carrying(*pages))
+    found = conversations._documents(carrying(*pages), 60.0)
     assert found is not None
     assert (found.count, found.mean_bytes, found.deviation_bytes, found.connections) == (2, 110_000, 70_000, 2)
-    assert conversations._documents(carrying((0.0, 1.0, 9_999), (2.0, 3.0, 9_999))) is None
-    [alone] = [conversations._documents(carrying((5.0, 6.0, 50_000), (7.0, 8.0, 500)))]
+    assert conversations._documents(carrying((0.0, 1.0, 9_999), (2.0, 3.0, 9_999)), 60.0) is None
+    [alone] = [conversations._documents(carrying((5.0, 6.0, 50_000), (7.0, 8.0, 500)), 60.0)]
     assert alone is not None
     assert (alone.count, alone.connections) == (1, 1)
+    starved = carrying((5.0, 50.0, 50_000))
+    assert conversations._documents(starved, 60.0) is None
+    assert conversations._documents(starved, 600.0) is not None
 
 
 def both_ways(name: str, station: str, told: dict[str, Any]) -> list[dict[str, Any]]:

@@ -67,6 +67,8 @@ CHANCE = 0.01
 TOLERANCE, CORRECTIONS = 0.01, 6
 # The lowest error rate that is assumed, and the highest: above, rate control would choose another rate.
 LEAST_ERRORS, MOST_ERRORS = 0.01, 0.5
+# By how many deviations of chance the rate of an upload moves an error rate at most.
+MOST_DEVIATIONS = 2.0
 # The largest share of retries that counts, and the least variance of chance.
 MOST_SHARE, LEAST_VARIANCE = 0.99, 1e-8
 # The share of the time that others must use to appear, and the most that they may use.
@@ -131,10 +133,20 @@ class Calibrated:
 
     errors: Mapping[str, float] = field(default_factory=dict)
     errors_up: Mapping[str, float] = field(default_factory=dict)
+    # By how much rates of uploads move the error rates up that retries tell.
+    moved: Mapping[str, float] = field(default_factory=dict)
     others: float = 0.0
     thinks: Mapping[str, float] = field(default_factory=dict)
     within: Mapping[str, float] = field(default_factory=dict)
     missed: tuple[str, ...] = ()
+
+    def errors_of(self, station: str, is_up: bool) -> float:
+        """The error rate of a station's frames each way. Without any that was found up, it is that of frames down."""
+        if not is_up:
+            return self.errors.get(station, 0.0)
+        if upward(station) in self.within:
+            return max(self.errors.get(upward(station), 0.0) + self.moved.get(station, 0.0), 0.0)
+        return self.errors_up.get(station, self.errors.get(station, 0.0))
 
 
 # Stations that are compared together, or one, or `OTHERS`.
@@ -172,12 +184,14 @@ def calibrated(made: Callable[[Calibrated], Scenario], readings: Readings, bars:
         with bars(f"comparing retries and rates with runs, {next(times)} of {most} times at most") as progress:
             return shown(made(found), readings, progress)
 
-    found = Calibrated()
-    present = presented(found)
+    present = presented(Calibrated())
+    found = Calibrated(within=_within(readings, present.shares))
     for _ in range(UPLOAD_CORRECTIONS):
         if not present.is_off_up:
             break
-        found = _with_uploads(replace(found, thinks=present.thinks), present)
+        before, found = found, _with_uploads(replace(found, thinks=present.thinks), readings, present)
+        if found == before:
+            break
         present = presented(found)
     found = replace(found, within=_within(readings, present.shares))
     has_errors, has_others, thinks = False, False, THINK_CORRECTIONS
@@ -192,7 +206,7 @@ def calibrated(made: Callable[[Calibrated], Scenario], readings: Readings, bars:
         if is_right and abs(gap) <= TOLERANCE:
             break
         found = replace(found, errors=errors, others=min(max(found.others + gap, 0.0), MOST_OTHERS))
-        found = _with_uploads(found, present)
+        found = _with_uploads(found, readings, present)
         if is_thinking:
             thinks -= 1
             found = replace(found, thinks={**found.thinks, **present.thinks})
@@ -204,17 +218,18 @@ def _agree(errors: Mapping[str, float], before: Mapping[str, float]) -> bool:
     return all(abs(errors.get(name, 0.0) - before.get(name, 0.0)) <= TOLERANCE for name in {*errors, *before})
 
 
-def _with_uploads(found: Calibrated, present: Present) -> Calibrated:
-    """Error rates up by what uploads have in excess. The first is that of frames down."""
-    return replace(
-        found,
-        errors_up={
-            name: float(
-                np.clip(found.errors_up.get(name, found.errors.get(name, 0.0)) + UPLOAD_STEP * each, 0, MOST_ERRORS)
-            )
-            for name, each in present.excess.items()
-        },
-    )
+def _with_uploads(found: Calibrated, readings: Readings, present: Present) -> Calibrated:
+    """Error rates up by what uploads have in excess. The first is that of frames down; where retries tell it, the rate moves it by at most what these leave open."""
+    errors_up, moved = {}, {}
+    for name, excess in present.excess.items():
+        more = UPLOAD_STEP * excess
+        if upward(name) in present.shares:
+            most = MOST_DEVIATIONS * math.sqrt(_variance(found, readings, present.shares, upward(name)))
+            moved[name] = float(np.clip(found.moved.get(name, 0.0) + more, -most, most))
+        else:
+            rate = found.errors_up.get(name, found.errors.get(name, 0.0)) + more
+            errors_up[name] = float(np.clip(rate, 0, MOST_ERRORS))
+    return replace(found, errors_up=errors_up, moved=moved)
 
 
 def held_back(
@@ -273,21 +288,13 @@ def _exceeds(readings: Readings, present: Mapping[str, Values], unit: Unit, chan
 def _errors(found: Calibrated, readings: Readings, present: Mapping[str, Values]) -> dict[str, float]:
     """The error rates by what was read and what runs show with those so far, each way drawn together."""
     links = {name: number for number, names in enumerate(readings.alike) for name in names}
-    typical = _typical(present)
     errors: dict[str, float] = {}
     for is_up in (False, True):
         names = [name for name in present if name != NEIGHBOURS and name.endswith(UP) == is_up]
         rates, variances = np.empty(len(names)), np.empty(len(names))
         for at, name in enumerate(names):
-            mean = float(np.nanmean(present[name]))
-            arrived = (1 - found.errors.get(name, 0.0)) / max(1 - mean, 1 - MOST_SHARE)
-            rates[at] = 1 - arrived * (1 - readings.shares[name].value)
-            # Ten seeds tell a deviation within a quarter; that of the other stations tells more of it.
-            variance = (float(np.nanvar(present[name], ddof=1)) + typical**2) / 2
-            runs = readings.shares[name].elapsed_s / readings.run_s[1]
-            variances[at] = max(
-                variance * (1 / int(np.isfinite(present[name]).sum()) + 1 / runs) * arrived**2, LEAST_VARIANCE
-            )
+            rates[at] = 1 - _arrived(found, present, name) * (1 - readings.shares[name].value)
+            variances[at] = _variance(found, readings, present, name)
         together = drawn_together(rates, variances, [links.get(name, name) for name in names])
         errors |= {
             name: float(min(rate, MOST_ERRORS))
@@ -295,6 +302,20 @@ def _errors(found: Calibrated, readings: Readings, present: Mapping[str, Values]
             if rate >= LEAST_ERRORS
         }
     return errors
+
+
+def _arrived(found: Calibrated, present: Mapping[str, Values], name: str) -> float:
+    """Of frames that did not collide, the share that arrives in the runs, over that of all frames."""
+    errors = found.errors_of(name.removesuffix(UP), name.endswith(UP))
+    return (1 - errors) / max(1 - float(np.nanmean(present[name])), 1 - MOST_SHARE)
+
+
+def _variance(found: Calibrated, readings: Readings, present: Mapping[str, Values], name: str) -> float:
+    """That of an error rate by chance. Ten seeds tell a deviation within a quarter, so half of it is that of the other stations."""
+    variance = (float(np.nanvar(present[name], ddof=1)) + _typical(present) ** 2) / 2
+    runs = readings.shares[name].elapsed_s / readings.run_s[1]
+    times = 1 / int(np.isfinite(present[name]).sum()) + 1 / runs
+    return max(variance * times * _arrived(found, present, name) ** 2, LEAST_VARIANCE)
 
 
 def _typical(present: Mapping[str, Values]) -> float:

@@ -300,12 +300,16 @@ def conclude(observed: Observed, seen: Seen, file: str, elapsed: float) -> None:
             of_station.setdefault(connection.station, []).append(connection)
     for station, connections in of_station.items():
         observed.add(_station(station, file, seen.began or 0.0, elapsed, connections, radios.get(station)))
-    own = (each for connections in of_station.values() for each in connections)
-    trips = [each.wire_rtt_s for each in own if each.wire_rtt_s is not None]
-    if trips:
-        delay_ms = round(1000 * min(trips) / 2, 3)
-        what = "half the shortest time from a handshake or timestamp of TCP to its answer, if the capture is from the access point"
-        observed.keys["wire.one_way_delay_ms"] = assumed(delay_ms, what)
+    delays = [found for connections in of_station.values() if (found := _one_way_delay_ms(connections))]
+    if delays:
+        observed.keys["wire.one_way_delay_ms"] = min(delays, key=lambda each: each.value)
+
+
+def _one_way_delay_ms(connections: list[Connection]) -> Value[float] | None:
+    """By the shortest round-trip time of these to their servers; None if none is known."""
+    trips = [each.wire_rtt_s for each in connections if each.wire_rtt_s is not None]
+    what = "half the shortest time from a handshake or timestamp of TCP to its answer, if the capture is from the access point"
+    return assumed(round(1000 * min(trips) / 2, 3), what) if trips else None
 
 
 def _own(seen: Seen, cells: Counter[str]) -> str:
@@ -330,7 +334,7 @@ def _station(
         for way, mbps in rest.items():
             rates[way] += mbps
             carried[way].append(connection.ways[way])
-    documents = {_direction(way): found for way, each in carried.items() if (found := _documents(each))}
+    documents = {_direction(way): found for way, each in carried.items() if (found := _documents(each, elapsed))}
     mean = {
         way: read(mbps, "payload of connections that are not bulk", file) if mbps >= LEAST_MBPS else None
         for way, mbps in rates.items()
@@ -358,6 +362,7 @@ def _station(
         traffic=tuple(traffic),
         documents=documents,
         up_retries=_up_retries(radio, file) if radio else None,
+        one_way_delay_ms=_one_way_delay_ms(connections),
     )
 
 
@@ -365,22 +370,29 @@ def _direction(way: bool) -> Direction:
     return "up" if way else "down"
 
 
-def _documents(ways: list[Way]) -> Documents | None:
-    """The documents of connections: data that overlaps in time is of one document. None if there are none of `LEAST_DOCUMENT`."""
-    sizes, counts, end = [0], [0], -math.inf
-    for way in sorted((each for each in ways if each.first_at is not None), key=lambda each: each.first_at or 0.0):
-        if (way.first_at or 0.0) > end:
-            sizes.append(0)
-            counts.append(0)
-        sizes[-1] += way.payload_bytes
-        counts[-1] += way.payload_bytes >= LEAST_DOCUMENT
+def _documents(ways: list[Way], elapsed: float) -> Documents | None:
+    """The documents of connections: data that overlaps in time is of one document. None if there are none of `LEAST_DOCUMENT`, or if they take more than half of the capture each."""
+    pages: list[list[Way]] = []
+    end = -math.inf
+    for way in sorted((each for each in ways if each.first_at is not None), key=_begin):
+        if _begin(way) > end:
+            pages.append([])
+        pages[-1].append(way)
         end = max(end, way.last_at)
-    found = np.array([size for size in sizes if size >= LEAST_DOCUMENT], dtype=np.float64)
-    if not len(found):
+    pages = [page for page in pages if sum(way.payload_bytes for way in page) >= LEAST_DOCUMENT]
+    if not pages:
         return None
-    side_by_side = [count for count, size in zip(counts, sizes, strict=True) if size >= LEAST_DOCUMENT]
-    connections = min(max(round(float(np.median(side_by_side))), 1), MOST_CONNECTIONS)
-    return Documents(len(found), float(found.mean()), float(found.std()), connections)
+    spans = [max(way.last_at for way in page) - _begin(page[0]) for page in pages]
+    if np.mean(spans) > elapsed / 2:
+        return None
+    sizes = np.array([sum(way.payload_bytes for way in page) for page in pages], dtype=np.float64)
+    side_by_side = float(np.median([sum(way.payload_bytes >= LEAST_DOCUMENT for way in page) for page in pages]))
+    connections = min(max(round(side_by_side), 1), MOST_CONNECTIONS)
+    return Documents(len(pages), float(sizes.mean()), float(sizes.std()), connections)
+
+
+def _begin(way: Way) -> float:
+    return way.first_at if way.first_at is not None else math.inf
 
 
 def _up_retries(radio: Radio, file: str) -> Value[float] | None:

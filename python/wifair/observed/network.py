@@ -173,6 +173,8 @@ class Station:
     documents: Mapping[Direction, Documents] = field(default_factory=dict)
     # The share of its frames that came with Retry.
     up_retries: Value[float] | None = None
+    # Half the shortest round-trip time to its servers.
+    one_way_delay_ms: Value[float] | None = None
 
     @property
     def counters(self) -> Counters:
@@ -209,6 +211,7 @@ class Station:
             traffic=self.traffic + later.traffic,
             documents={**self.documents, **later.documents},
             up_retries=later.up_retries or self.up_retries,
+            one_way_delay_ms=later.one_way_delay_ms or self.one_way_delay_ms,
         )
 
 

@@ -34,6 +34,8 @@ from wifair.study.job import Bars, no_bars
 WARMUP_S, DURATION_S = 10, 60
 # The line, and by how much it has more than was read where this is at least that part of it.
 WIRE_MBPS, FULL_LINE, FREE_LINE, DELAY_MS = 500, 0.9, 2.0, 15
+# The scheme with queues of each station, and from which multiple of the wire's delay on flows have their station's.
+OF_STATIONS, FARTHER = "mac80211", 1.1
 # What a queue of a station takes: txqueuelen of Linux.
 HOST_PACKETS = 1000
 CLIENT = "client"
@@ -41,9 +43,12 @@ CLIENT = "client"
 LEAST_EXCESS = 0.05
 # Flows that a remark names.
 FEW = 3
+# A smaller error rate up is left out.
+LEAST_UP = 0.001
 EXCESS = "retries in excess of the collisions in this scenario, at this station and at those like it"
 ERRORS_UP = "that of frames down, since none is counted for frames up"
 ERRORS_BY_RATE = "the rate of the upload that was read, since retries of frames up are not counted"
+MOVED = ", and by the rate of its uploads"
 NO_SERIES = "whether flows pause is assumed by their rates alone; a station dump per second for a busy minute shows it"
 NO_LIMITS = "airtime queue limits are left out: a station is older than 802.11n, and no hardware here has both"
 IP_BYTES = 1500
@@ -178,6 +183,7 @@ def _document(observed: Observed, title: str, names: Names, bars: Bars) -> Docum
     def readings() -> Readings:
         documents = {name: rates[name] for flow in flows if (name := _of_documents(flow)) in rates}
         uploads = {station: rates[name] for name, station in up.items() if name in bulk}
+        uploads |= {named[key]: mbps for key in active if (mbps := _captured_up(observed.stations[key]))}
         shares, together = _shares(observed, {key: named[key] for key in active}, keys)
         received = not loads.counts_airtime(observed)
         return Readings(shares, received, documents, uploads, together, _changing_s(observed))
@@ -209,12 +215,11 @@ def _station(station: Station, name: str, keys: Keys, found: Calibrated, names: 
     error = found.errors.get(name, 0.0)
     if error:
         own["frame_error_rate.data_down"] = assumed(loads.significant(error), EXCESS)
-    is_counted = upward(name) in found.within
-    up = found.errors.get(upward(name), 0.0) if is_counted else found.errors_up.get(name, error)
-    if up:
+    up = found.errors_of(name, is_up=True)
+    if up >= LEAST_UP:
         what = ERRORS_BY_RATE if name in found.errors_up else ERRORS_UP
-        if is_counted:
-            what = EXCESS
+        if upward(name) in found.within:
+            what = f"{EXCESS}{MOVED}" if found.moved.get(name) else EXCESS
         own["frame_error_rate.data_up"] = assumed(loads.significant(up), what)
     about = _about(station, names)
     if name in found.within and not error:
@@ -307,6 +312,14 @@ def _doubtful(observed: Observed, found: list[Load]) -> list[str]:
     return told
 
 
+def _captured_up(station: Station) -> float:
+    """The rate up of a station that has bulk data or documents up by a capture; 0 for another."""
+    up = [each for each in station.traffic if each.direction == "up"]
+    has_data = "up" in station.documents or any("application" in each.assumed for each in up)
+    rest = station.up_mbps.value if station.up_mbps else 0.0
+    return rest + sum(each.mbps or 0.0 for each in up) if has_data else 0.0
+
+
 def _erring(uploads: list[str], head: list[Table]) -> list[str]:
     """What else than errors of frames up may explain the rates of these uploads."""
     line = _line(head)
@@ -394,6 +407,7 @@ def _flows(
         of_station.setdefault(load.station, []).append(load)
     flows = []
     for key, station in observed.stations.items():
+        delay = _delay(station, head)
         for load in of_station.get(key, []):
             rule = loads.flow(
                 load,
@@ -403,9 +417,23 @@ def _flows(
                 rtt_s,
                 full.get((key, load.direction)),
             )
-            flows.append(_flow(named[key], load, *rule))
-        flows += [_described(named[key], number, traffic) for number, traffic in enumerate(station.traffic)]
+            flows.append(_flow(named[key], load, delay, *rule))
+        flows += [_described(named[key], number, traffic, delay) for number, traffic in enumerate(station.traffic)]
     return flows
+
+
+def _delay(station: Station, head: list[Table]) -> Keys:
+    """The delay of a station's flows, if it is longer than that of the wire.
+
+    The shortest round-trip time has the wait at the access point as well, which is short where a station waits for its own packets alone.
+    """
+    [wire] = [table.keys["one_way_delay_ms"] for table in head if table.header == "[wire]"]
+    [scheme] = [table.keys["scheme"].value for table in head if table.header == "[ap]"]
+    own = station.one_way_delay_ms
+    has_own_queue = (scheme["name"] if isinstance(scheme, Mapping) else scheme) == OF_STATIONS
+    if own is None or wire.origin == "given" or not has_own_queue or own.value <= FARTHER * wire.value:
+        return {}
+    return {"one_way_delay_ms": own}
 
 
 def _rtt_s(title: str, head: list[Table]) -> float:
@@ -432,7 +460,7 @@ def _name(name: str) -> Value[Any]:
 
 def _head(observed: Observed, links: Links, stations: Mapping[str, Keys], active: list[Load]) -> list[Table]:
     ap: Keys = {}
-    ap["scheme"] = unknown("mac80211", "the queues of Linux with airtime fairness, the default of its drivers")
+    ap["scheme"] = unknown(OF_STATIONS, "the queues of Linux with airtime fairness, the default of its drivers")
     ap["hardware"] = unknown("firmware", "the chip queues packets itself, as with mt76")
     keys = {**observed.keys}
     if not links.is_modern or any("rate_mbps" in each for each in stations.values()):
@@ -513,20 +541,20 @@ def _capacity(title: str, head: list[Table], stations: Mapping[str, Keys]) -> di
     return {link: row["full"]["packets"] * IP_BYTES * 8 / row["full"]["airtime_us"] for link, row in access.items()}
 
 
-def _flow(station: str, load: Load, keys: Mapping[str, Any], rule: str) -> Table:
+def _flow(station: str, load: Load, delay: Keys, keys: Mapping[str, Any], rule: str) -> Table:
     rate = "an unknown rate" if load.mbps is None else f"{load.mbps:.3g} Mbps of payload"
     size = f" in packets of {load.packet_bytes:.0f} bytes on average" if load.packet_bytes else ""
     remark = f"{rate}{size}"
     made: Keys = {"name": _name(f"{station}-{load.direction}"), "station": _name(station)}
     made["direction"] = load.origin.of(load.direction)
-    return Table("[[flows]]", made | {key: assumed(each, rule) for key, each in keys.items()}, remark)
+    return Table("[[flows]]", made | {key: assumed(each, rule) for key, each in keys.items()} | delay, remark)
 
 
-def _described(station: str, number: int, traffic: Traffic) -> Table:
+def _described(station: str, number: int, traffic: Traffic, delay: Keys) -> Table:
     made: Keys = {"name": _name(f"{station}-{traffic.direction}-{number + 1}"), "station": _name(station)}
     made["direction"] = traffic.keys.of(traffic.direction)
     own = {key: traffic.keys.of(each) for key, each in traffic.keys.value.items()}
-    return Table("[[flows]]", {**made, **own, **traffic.assumed}, traffic.remark)
+    return Table("[[flows]]", {**made, **own, **traffic.assumed, **delay}, traffic.remark)
 
 
 def _about(station: Station, names: Names) -> str:
