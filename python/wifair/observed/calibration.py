@@ -4,22 +4,18 @@ Retries are due to collisions and to errors, and busy time to this network, its 
 its counters are taken as those of the access point were, and what is unknown is corrected until both agree:
 
 1. Without errors and other networks, n seeds of d seconds give each share a mean m and a standard deviation s.
-2. A share x that was read over T seconds agrees if x − m ≤ t s √(1/n + d/T): the prediction interval of one run of T seconds. Student's t is for 99 %
-   that all shares agree (Bonferroni). s of a station is at least the median of the stations', since few seeds may differ by less than the next ones; the share of
-   others is of the whole cell and has its own. The data cannot tell more, and nothing is assumed. Stations with the same link are first compared together, by the means of their shares, since few frames of each station
-   tell little: without those farther from the median of them than chance allows. s is then that of the mean, at least the median of the stations' divided by
-   √(number of stations). If the mean does not agree, all of them have the same error rate. The others are compared alone, and then, whatever their links, those
-   that agree alone are compared together in the same way: an error rate of a few percent at each is within chance at every station, and not on their mean.
-3. Otherwise, since collisions and errors are independent, 1 − m = (1 − c)(1 − e) with the collisions c and the error rate e. With the same collisions, x
-   needs 1 − e' = (1 − e)(1 − x)/(1 − m). The time of others grows by x − m.
-4. The scenario runs with these values, which changes the collisions. Step 3 repeats until all shares that were corrected agree within `TOLERANCE`. Whether there are
+2. A share x that was read over T seconds agrees if x − m ≤ t s √(1/n + d/T): the prediction interval of one run of T seconds. So are compared the mean share of all stations, that of those with each link, and each station's. Student's t is for 99 % that all
+   agree where there are no errors: of the 1 %, a half is for the mean of all, and a half for the others together (Bonferroni). s is at least the median of the stations', over √(number of stations) for a mean. If all agree, nothing is assumed.
+3. Otherwise, since collisions and errors are independent, 1 − m = (1 − c)(1 − e) with the collisions c and the error rate e. With the same collisions, x needs 1 − e' = (1 − e)(1 − x)/(1 − m). These rates are drawn together by as much as chance leaves open
+   (`error_rates`), each way apart. The time of others grows by x − m.
+4. The scenario runs with these values, which changes the collisions. Step 3 repeats until no rate changes by more than `TOLERANCE`. Whether there are
    others is decided after the errors and think times have been corrected, which change the collisions too.
 
 A flow is bulk data by the rules of `loads`, or documents. A bulk flow that has more than twice the rate in runs with these values that was read was held back by something else than this air,
 such as its application or its line. It becomes documents at the rate that was read, and all of this is done again: documents collide less often.
 
-Retries of frames up are counted in a capture alone, where the share of the frames that come with Retry is the probability that one does not arrive at first; they are compared in the same way.
-Otherwise their errors are those of frames down, unless a series of dumps shows that the station has bulk data up all the time. Then its rate tells them: a sender whose frames are lost at the
+Retries of frames up are counted in a capture alone, where the share of the frames that come with Retry is the probability that one does not arrive at first; they are compared in the same way. The rate of the station's uploads then moves
+them within `MOST_DEVIATIONS` of chance, since an upload without errors fills the queue of its host, and one with few errors does not. Otherwise their errors are those of frames down, unless a series of dumps shows that the station has bulk data up all the time. Then its rate tells them: a sender whose frames are lost at the
 retry limit more often gets less. The error rate up is corrected by `UPLOAD_STEP` times the logarithm of the rate in runs over the rate that was read, before anything else is decided, since the collisions depend on the
 uploads, and then along with it. Other reasons of a low rate, such as a long round-trip time, count as errors as well.
 
@@ -222,7 +218,7 @@ def _with_uploads(found: Calibrated, readings: Readings, present: Present) -> Ca
     """Error rates up by what uploads have in excess. The first is that of frames down; where retries tell it, the rate moves it by at most what these leave open."""
     errors_up, moved = {}, {}
     for name, excess in present.excess.items():
-        more = UPLOAD_STEP * excess
+        more = UPLOAD_STEP * excess if abs(excess) > UPLOAD_TOLERANCE else 0.0
         if upward(name) in present.shares:
             most = MOST_DEVIATIONS * math.sqrt(_variance(found, readings, present.shares, upward(name)))
             moved[name] = float(np.clip(found.moved.get(name, 0.0) + more, -most, most))
