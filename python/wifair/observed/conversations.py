@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wifair.observed.bitrate import Bitrate
+from wifair.observed.loads import LEAST_BYTES
 from wifair.observed.network import (
     BULK,
     Change,
@@ -48,8 +49,8 @@ CALL_PAYLOAD, CALL_FRAME_MS, CALL_FRAMES, CALL_OFF = 300, 10, range(1, 7), 0.1
 CALL_PACKETS, CALL_ALIKE = 100, 0.9
 # The packets of each second over those of its interval, at least and at most: queues delay some by less than half a second.
 CALL_LEAST, CALL_MOST = 0.5, 1.5
-# Documents have at least so many bytes, and at most so many connections side by side.
-LEAST_DOCUMENT, MOST_CONNECTIONS = 10_000, 64
+# A document has at most so many connections side by side, in a scenario.
+MOST_SIDE_BY_SIDE = 64
 # Bytes of the header of RTP (RFC 3550, 5.1).
 RTP_BYTES = 12
 
@@ -371,7 +372,7 @@ def _direction(way: bool) -> Direction:
 
 
 def _documents(ways: list[Way], elapsed: float) -> Documents | None:
-    """The documents of connections: data that overlaps in time is of one document. None if there are none of `LEAST_DOCUMENT`, or if they take more than half of the capture each."""
+    """The documents of connections: data that overlaps in time is of one document. None if there are none of `LEAST_BYTES`, or if they take more than half of the capture each."""
     pages: list[list[Way]] = []
     end = -math.inf
     for way in sorted((each for each in ways if each.first_at is not None), key=_begin):
@@ -379,15 +380,15 @@ def _documents(ways: list[Way], elapsed: float) -> Documents | None:
             pages.append([])
         pages[-1].append(way)
         end = max(end, way.last_at)
-    pages = [page for page in pages if sum(way.payload_bytes for way in page) >= LEAST_DOCUMENT]
+    pages = [page for page in pages if sum(way.payload_bytes for way in page) >= LEAST_BYTES]
     if not pages:
         return None
     spans = [max(way.last_at for way in page) - _begin(page[0]) for page in pages]
     if np.mean(spans) > elapsed / 2:
         return None
     sizes = np.array([sum(way.payload_bytes for way in page) for page in pages], dtype=np.float64)
-    side_by_side = float(np.median([sum(way.payload_bytes >= LEAST_DOCUMENT for way in page) for page in pages]))
-    connections = min(max(round(side_by_side), 1), MOST_CONNECTIONS)
+    side_by_side = float(np.median([sum(way.payload_bytes >= LEAST_BYTES for way in page) for page in pages]))
+    connections = min(max(round(side_by_side), 1), MOST_SIDE_BY_SIDE)
     return Documents(len(pages), float(sizes.mean()), float(sizes.std()), connections)
 
 

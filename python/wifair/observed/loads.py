@@ -280,7 +280,7 @@ def cycle_s(load: Load) -> float:
 
 def _sizes(documents: Documents) -> dict[str, Any]:
     """Five sizes, all equally likely, with this mean and standard deviation: a deviation is √2 steps. One document alone says nothing of it: sizes are then from half to three halves of it."""
-    mean = max(documents.mean_bytes, LEAST_BYTES)
+    mean = documents.mean_bytes
     step = documents.deviation_bytes / math.sqrt(2) if documents.count > 1 else mean / 4
     step = max(round(min(step, WIDEST * mean / 2)), 1)
     sizes = {"min_bytes": round(mean) - 2 * step, "max_bytes": round(mean) + 2 * step, "step_bytes": step}
