@@ -556,6 +556,12 @@ def test_memory_does_not_grow_with_the_capture(small: dict[str, bytes], tmp_path
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4_000  # KiB
 
 
+def test_a_capture_that_is_cut_within_a_record_says_so(small: dict[str, bytes], tmp_path: Path) -> None:
+    path = new_file(tmp_path / "x.pcapng", small["ap-air"][:-6])
+    with pytest.raises(InputError, match=r"record \d+ is damaged: the file ends in it\.$"):
+        imported([path])
+
+
 def test_gzip_is_no_capture(small: dict[str, bytes], tmp_path: Path) -> None:
     (tmp_path / "x.pcap.gz").write_bytes(gzip.compress(small["ap-wire.pcap"]))
     with pytest.raises(InputError, match="is no JSON"):

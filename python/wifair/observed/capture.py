@@ -101,7 +101,8 @@ def _records(dpkt: Any, file: str, opened: BinaryIO) -> tuple[int, Iterator[tupl
                     raise ValueError(f"a time of {at:g} s")
                 yield float(at), captured
         except damage as error:
-            raise InputError(f"{file}: record {number + 1} is damaged: {str(error)[:100]}.") from None
+            reason = "the file ends in it" if isinstance(error, dpkt.NeedData) else str(error)[:100]
+            raise InputError(f"{file}: record {number + 1} is damaged: {reason}.") from None
 
     return link, records()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -200,6 +200,14 @@ class Connection:
         known = [self.handshake_s, self.shortest_s if self.answers >= LEAST_ANSWERS else None]
         return min((each for each in known if each is not None), default=None)
 
+    @property
+    def one_way_delay_ms(self) -> Value[float] | None:
+        """Half of that."""
+        if self.wire_rtt_s is None:
+            return None
+        what = "half the shortest time from a handshake or timestamp of TCP to its answer, if the capture is from the access point"
+        return assumed(round(1000 * self.wire_rtt_s / 2, 3), what)
+
     def echo(self, at: float, sequence: int) -> None:
         """Takes an echo request."""
         self.echoes = (self.echoes[0] if self.echoes else (at, sequence), (at, sequence))
@@ -301,16 +309,10 @@ def conclude(observed: Observed, seen: Seen, file: str, elapsed: float) -> None:
             of_station.setdefault(connection.station, []).append(connection)
     for station, connections in of_station.items():
         observed.add(_station(station, file, seen.began or 0.0, elapsed, connections, radios.get(station)))
-    delays = [found for connections in of_station.values() if (found := _one_way_delay_ms(connections))]
-    if delays:
-        observed.keys["wire.one_way_delay_ms"] = min(delays, key=lambda each: each.value)
-
-
-def _one_way_delay_ms(connections: list[Connection]) -> Value[float] | None:
-    """By the shortest round-trip time of these to their servers; None if none is known."""
-    trips = [each.wire_rtt_s for each in connections if each.wire_rtt_s is not None]
-    what = "half the shortest time from a handshake or timestamp of TCP to its answer, if the capture is from the access point"
-    return assumed(round(1000 * min(trips) / 2, 3), what) if trips else None
+    delays = [each.one_way_delay_ms for connections in of_station.values() for each in connections]
+    known = [each for each in delays if each is not None]
+    if known:
+        observed.keys["wire.one_way_delay_ms"] = min(known, key=lambda each: each.value)
 
 
 def _own(seen: Seen, cells: Counter[str]) -> str:
@@ -363,7 +365,6 @@ def _station(
         traffic=tuple(traffic),
         documents=documents,
         up_retries=_up_retries(radio, file) if radio else None,
-        one_way_delay_ms=_one_way_delay_ms(connections),
     )
 
 
@@ -439,9 +440,8 @@ def _traffic(
             if each.dscp:
                 keys["tcp"] = _marked(each)
             bulk = {"application": assumed(BULK, what)}
-            flows.append(
-                Traffic(direction, read(keys, "sequence numbers of TCP", file), remark, mbps[way], assumed=bulk)
-            )
+            flow = Traffic(direction, read(keys, "sequence numbers of TCP", file), remark, mbps[way], assumed=bulk)
+            flows.append(replace(flow, one_way_delay_ms=connection.one_way_delay_ms))
         elif connection.protocol == TCP:
             rest[way] = mbps[way]
     return flows, rest

@@ -131,6 +131,8 @@ class Traffic:
     # Payload of what goes both ways in the other direction.
     back_mbps: float | None = None
     assumed: Mapping[str, Value[Any]] = field(default_factory=dict)
+    # Half the shortest round-trip time to the server.
+    one_way_delay_ms: Value[float] | None = None
 
 
 @dataclass(frozen=True)
@@ -173,8 +175,6 @@ class Station:
     documents: Mapping[Direction, Documents] = field(default_factory=dict)
     # The share of its frames that came with Retry.
     up_retries: Value[float] | None = None
-    # Half the shortest round-trip time to its servers.
-    one_way_delay_ms: Value[float] | None = None
 
     @property
     def counters(self) -> Counters:
@@ -211,7 +211,6 @@ class Station:
             traffic=self.traffic + later.traffic,
             documents={**self.documents, **later.documents},
             up_retries=later.up_retries or self.up_retries,
-            one_way_delay_ms=later.one_way_delay_ms or self.one_way_delay_ms,
         )
 
 

@@ -34,7 +34,7 @@ from wifair.study.job import Bars, no_bars
 WARMUP_S, DURATION_S = 10, 60
 # The line, and by how much it has more than was read where this is at least that part of it.
 WIRE_MBPS, FULL_LINE, FREE_LINE, DELAY_MS = 500, 0.9, 2.0, 15
-# The scheme with queues of each station, and from which multiple of the wire's delay on flows have their station's.
+# The scheme with queues of each station, and from which multiple of the wire's delay on a flow has that of its server.
 OF_STATIONS, FARTHER = "mac80211", 1.1
 # What a queue of a station takes: txqueuelen of Linux.
 HOST_PACKETS = 1000
@@ -407,7 +407,6 @@ def _flows(
         of_station.setdefault(load.station, []).append(load)
     flows = []
     for key, station in observed.stations.items():
-        delay = _delay(station, head)
         for load in of_station.get(key, []):
             rule = loads.flow(
                 load,
@@ -417,19 +416,22 @@ def _flows(
                 rtt_s,
                 full.get((key, load.direction)),
             )
-            flows.append(_flow(named[key], load, delay, *rule))
-        flows += [_described(named[key], number, traffic, delay) for number, traffic in enumerate(station.traffic)]
+            flows.append(_flow(named[key], load, *rule))
+        flows += [
+            _described(named[key], number, traffic, _delay(traffic, head))
+            for number, traffic in enumerate(station.traffic)
+        ]
     return flows
 
 
-def _delay(station: Station, head: list[Table]) -> Keys:
-    """The delay of a station's flows, if it is longer than that of the wire.
+def _delay(traffic: Traffic, head: list[Table]) -> Keys:
+    """The delay of a flow's server, if it is longer than that of the wire.
 
-    The shortest round-trip time has the wait at the access point as well, which is short where a station waits for its own packets alone.
+    The shortest round-trip time has the wait at the access point as well, which is short at some time where a station waits for its own packets alone.
     """
     [wire] = [table.keys["one_way_delay_ms"] for table in head if table.header == "[wire]"]
     [scheme] = [table.keys["scheme"].value for table in head if table.header == "[ap]"]
-    own = station.one_way_delay_ms
+    own = traffic.one_way_delay_ms
     has_own_queue = (scheme["name"] if isinstance(scheme, Mapping) else scheme) == OF_STATIONS
     if own is None or wire.origin == "given" or not has_own_queue or own.value <= FARTHER * wire.value:
         return {}
@@ -541,13 +543,13 @@ def _capacity(title: str, head: list[Table], stations: Mapping[str, Keys]) -> di
     return {link: row["full"]["packets"] * IP_BYTES * 8 / row["full"]["airtime_us"] for link, row in access.items()}
 
 
-def _flow(station: str, load: Load, delay: Keys, keys: Mapping[str, Any], rule: str) -> Table:
+def _flow(station: str, load: Load, keys: Mapping[str, Any], rule: str) -> Table:
     rate = "an unknown rate" if load.mbps is None else f"{load.mbps:.3g} Mbps of payload"
     size = f" in packets of {load.packet_bytes:.0f} bytes on average" if load.packet_bytes else ""
     remark = f"{rate}{size}"
     made: Keys = {"name": _name(f"{station}-{load.direction}"), "station": _name(station)}
     made["direction"] = load.origin.of(load.direction)
-    return Table("[[flows]]", made | {key: assumed(each, rule) for key, each in keys.items()} | delay, remark)
+    return Table("[[flows]]", made | {key: assumed(each, rule) for key, each in keys.items()}, remark)
 
 
 def _described(station: str, number: int, traffic: Traffic, delay: Keys) -> Table:
