@@ -386,6 +386,27 @@ def test_encrypted_frames_count_by_their_length(run: tuple[Scenario, Any, Path],
         for each in (made, from_air)
     ]
     assert directions[0] == directions[1] - {("station-1", "up")}  # the ping is below the least rate
+    # With a capture of the access point's interface as well, flows are those, and retries those of the radio.
+    with_flows = observe([path, tmp_path / "seed-1" / "ap-wire.pcapng"])
+    assert not [each for each in with_flows.remarks if "flows" in each]
+    of_radio, of_wire = observe([path]), observe([tmp_path / "seed-1" / "ap-wire.pcapng"])
+    for key, station in with_flows.stations.items():
+        assert station.up_retries == of_radio.stations[key].up_retries
+        assert station.counters == of_radio.stations[key].counters
+        assert station.traffic == (of_wire.stations[key].traffic if key in of_wire.stations else ())
+
+
+@pytest.mark.whole
+def test_flows_of_two_captures_are_those_of_the_later_one(run: tuple[Scenario, Any, Path], seen: Observed) -> None:
+    air, wire = run[2] / "ap-air.pcapng", run[2] / "ap-wire.pcapng"
+    both, of_wire = observe([air, wire]), observe([wire])
+    for key, station in of_wire.stations.items():
+        mine = both.stations[key]
+        assert (mine.traffic, mine.down_mbps, mine.up_mbps) == (station.traffic, station.down_mbps, station.up_mbps)
+        assert mine.documents == station.documents
+        assert mine.up_retries == seen.stations[key].up_retries
+    assert [each for each in both.remarks if each.startswith("ap-wire.pcapng: has flows of stations")]
+    assert both.keys["wire.one_way_delay_ms"] == of_wire.keys["wire.one_way_delay_ms"]
 
 
 def test_payload_is_counted_once_whatever_is_sent_again() -> None:

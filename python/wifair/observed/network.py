@@ -188,8 +188,14 @@ class Station:
         found = (later.since(before) for before, later in pairwise(self.dumps))
         return [each for each in found if each is not None]
 
+    @property
+    def has_payload(self) -> bool:
+        """Whether a file shows its payload, instead of counters."""
+        return bool(self.traffic or self.down_mbps or self.up_mbps)
+
     def merged(self, later: Station) -> Station:
-        """The station with what a later file has of it."""
+        """The station with what a later file has of it. If both show its payload, that of the later one counts: it may be the same payload."""
+        payload = later if later.has_payload else self
         down, up = _more_exact(self.down, later.down), _more_exact(self.up, later.up)
         chosen = {"down": down, "up": up}
         changes = [
@@ -206,10 +212,10 @@ class Station:
             changes=tuple(changes),
             signal_dbm=later.signal_dbm or self.signal_dbm,
             dumps=_continued(self.dumps, later.dumps),
-            down_mbps=later.down_mbps or self.down_mbps,
-            up_mbps=later.up_mbps or self.up_mbps,
-            traffic=self.traffic + later.traffic,
-            documents={**self.documents, **later.documents},
+            down_mbps=payload.down_mbps,
+            up_mbps=payload.up_mbps,
+            traffic=payload.traffic,
+            documents=payload.documents,
             up_retries=later.up_retries or self.up_retries,
         )
 
@@ -264,6 +270,8 @@ class Observed:
     files: list[str] = field(default_factory=list)
     # Places of stations and surveys that count alone, since they do not continue those of an earlier file.
     alone: list[str] = field(default_factory=list)
+    # Places of stations whose payload takes the place of that of an earlier file, each once.
+    instead: dict[str, None] = field(default_factory=dict)
     # The length of a capture.
     captured_s: Value[float] | None = None
     # What was read and has no place in a scenario.
@@ -281,4 +289,6 @@ class Observed:
         there = self.stations.get(station.key)
         if there and there.dumps[-1].is_restarted_by(station.dumps[0]):
             self.alone.append(station.place)
+        if there and there.has_payload and station.has_payload:
+            self.instead[station.place] = None
         self.stations[station.key] = there.merged(station) if there else station

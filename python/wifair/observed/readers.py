@@ -59,11 +59,20 @@ def observe(paths: Sequence[str | Path], bars: Bars = no_bars) -> Observed:
     qdisc.settle(observed)
     if observed.alone:
         observed.remarks.append(
-            f"{', '.join(observed.alone[:PLACES])}{' and more' if len(observed.alone) > PLACES else ''}: counts alone and does not continue an earlier file, since its "
+            f"{_places(observed.alone)}: counts alone and does not continue an earlier file, since its "
             "counters or its time did not grow in between: another association, a reset, another measurement, or files that are not in the order of their "
             "times"
         )
+    if observed.instead:
+        observed.remarks.append(
+            f"{_places(list(observed.instead))}: has flows of stations that have some in an earlier file too, which do not count; mergecap joins captures that follow one another"
+        )
     return observed
+
+
+def _places(places: Sequence[str]) -> str:
+    """The first of these places, in words."""
+    return f"{', '.join(places[:PLACES])}{' and more' if len(places) > PLACES else ''}"
 
 
 def _files(path: Path) -> list[Path]:
