@@ -383,7 +383,7 @@ def test_the_think_time_of_documents_is_told_from_the_time_of_transfers(tmp_path
         assert rates[each.keys["name"].value] == pytest.approx(float(each.remark.split()[0]), rel=0.1)
 
 
-@pytest.mark.parametrize(("think_s", "is_less"), [(calibration.LEAST_THINK_S, True), (0.02, False)])
+@pytest.mark.parametrize(("think_s", "is_less"), [(loads.LEAST_THINK_S, True), (0.02, False)])
 def test_documents_that_reach_less_than_was_read_say_so(
     think_s: float, is_less: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

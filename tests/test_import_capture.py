@@ -247,6 +247,54 @@ def test_documents_and_errors_each_way_are_those_of_the_run(tmp_path: Path, monk
     assert rates[1] == pytest.approx(rates[0][::-1], rel=0.15)
 
 
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("name", "scheme", "expected"),
+    [
+        ("ap-wire", "mac80211", {"upload": 40, "pages": 30}),
+        ("ap-wire", "droptail", {"upload": 40, "pages": 30}),
+        ("ap-air", "mac80211", {"upload": 40}),
+        ("ap-air", "droptail", {}),
+    ],
+)
+def test_delays_to_servers_are_exact_at_the_interface_of_the_access_point(
+    name: str, scheme: str, expected: dict[str, float], tmp_path: Path
+) -> None:
+    """At its radio they have the wait in its queue as well: documents have none then, and bulk flows where stations do not wait for each other."""
+    scenario = Scenario.from_settings(
+        CELL
+        | {
+            "run": {"warmup_s": 0, "duration_s": 20},
+            "ap": {"scheme": scheme},
+            "stations": [{"name": "near"}, {"name": "far"}],
+            "flows": [
+                {"name": "upload", "station": "near", "direction": "up", "one_way_delay_ms": 40},
+                {
+                    "name": "pages",
+                    "station": "far",
+                    "direction": "down",
+                    "one_way_delay_ms": 30,
+                    "application": DOCUMENTS,
+                },
+                {"name": "news", "station": "near", "direction": "down", "application": DOCUMENTS},
+            ],
+        }
+    )
+    scenario.run(seeds=1, traces=Traces(tmp_path))
+    seen = observe([tmp_path / "seed-1" / f"{name}.pcapng"])
+    seen.keys["ap.scheme"] = given(scheme, "--set")
+    with brief_runs():
+        settings = document(seen, "run").settings()
+    delays = [
+        ("upload" if flow["direction"] == "up" else "pages", flow["one_way_delay_ms"])
+        for flow in settings["flows"]
+        if "one_way_delay_ms" in flow
+    ]
+    assert dict(delays) == pytest.approx(expected, rel=0.02 if name == "ap-wire" else 0.2)
+    assert len(delays) == len(expected)
+    assert settings["wire"]["one_way_delay_ms"] == pytest.approx(12, rel=0.02 if name == "ap-wire" else 0.2)
+
+
 def carrying(*ways: tuple[float, float, int]) -> list[Way]:
     """Directions of connections with their first and last time, and bytes."""
     return [Way(payload_bytes=size, first_at=first, last_at=last) for first, last, size in ways]
@@ -257,6 +305,12 @@ def test_data_that_overlaps_in_time_is_of_one_document() -> None:
     found = conversations._documents(carrying(*pages), 60.0)
     assert found is not None
     assert (found.count, found.mean_bytes, found.deviation_bytes, found.connections) == (2, 110_000, 70_000, 2)
+    assert found.think_mean_s == pytest.approx((60 - 3.0 - 0.5) / 2)
+    opened = [
+        replace(way, opened_at=begin) for way, begin in zip(carrying(*pages), (-1.0, 0.0, 0.0, 8.0, 9.0), strict=True)
+    ]
+    with_handshakes = conversations._documents(opened, 60.0)
+    assert with_handshakes == replace(found, think_mean_s=(60 - 4.0 - 1.5) / 2)
     assert conversations._documents(carrying((0.0, 1.0, 9_999), (2.0, 3.0, 9_999)), 60.0) is None
     [alone] = [conversations._documents(carrying((5.0, 6.0, 50_000), (7.0, 8.0, 500)), 60.0)]
     assert alone is not None
@@ -354,7 +408,7 @@ def test_two_directions_that_differ_are_no_call() -> None:
         for is_up, (every_ms, size, dscp) in ((True, up), (False, down)):
             for i in range(10_000 // every_ms):
                 connection.ways[is_up].data(i * every_ms / 1000, None, size, dscp)
-        flows, rest = conversations._traffic(connection, "file", 0.0, 10.0)
+        flows, rest = conversations._traffic(connection, "file", 0.0, 10.0, has_wait=False)
         assert not rest
         return {each.keys.value["application"]["name"] for each in flows}
 

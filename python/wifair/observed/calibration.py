@@ -14,8 +14,9 @@ its counters are taken as those of the access point were, and what is unknown is
 A flow is bulk data by the rules of `loads`, or documents. A bulk flow that has more than twice the rate in runs with these values that was read was held back by something else than this air,
 such as its application or its line. It becomes documents at the rate that was read, and all of this is done again: documents collide less often.
 
-Retries of frames up are counted in a capture alone, where the share of the frames that come with Retry is the probability that one does not arrive at first; they are compared in the same way. The rate of the station's uploads then moves
-them within `MOST_DEVIATIONS` of chance, since an upload without errors fills the queue of its host, and one with few errors does not. Otherwise their errors are those of frames down, unless a series of dumps shows that the station has bulk data up all the time. Then its rate tells them: a sender whose frames are lost at the
+Retries of frames up are counted in a capture alone, where the share of the frames that come with Retry is the probability that one does not arrive at first; they are compared in the same way. If there are errors, the rate of the station's uploads
+moves them where it differs from that in runs by more than chance: up by at most `MOST_DEVIATIONS` of chance, since an upload without errors fills the queue of its host, and one with few errors does not, and down without a bound, since the same retries are due to many
+collisions or to some errors and fewer collisions. Otherwise their errors are those of frames down, unless a series of dumps shows that the station has bulk data up all the time. Then its rate tells them: a sender whose frames are lost at the
 retry limit more often gets less. The error rate up is corrected by `UPLOAD_STEP` times the logarithm of the rate in runs over the rate that was read, before anything else is decided, since the collisions depend on the
 uploads, and then along with it. Other reasons of a low rate, such as a long round-trip time, count as errors as well.
 
@@ -35,6 +36,7 @@ import numpy as np
 import polars as pl
 
 from wifair.observed.error_rates import drawn_together
+from wifair.observed.loads import LEAST_THINK_S
 from wifair.scenario.scenario import Scenario
 from wifair.stats import Values, prediction_half_width, ratio
 from wifair.study.job import Bars, Cell, Progress, no_bars
@@ -46,8 +48,8 @@ if TYPE_CHECKING:
 # Each run: time for TCP to find its shares, the measurement, and the number of seeds.
 WARMUP_S, DURATION_S, SEEDS = 10.0, 20.0, 10
 # A think time agrees if it differs by at most this share of the cycle. Think times are corrected so many times, since few
-# documents end in a run. The shortest one, in seconds.
-CYCLE_TOLERANCE, THINK_CORRECTIONS, LEAST_THINK_S = 0.05, 2, 0.01
+# documents end in a run.
+CYCLE_TOLERANCE, THINK_CORRECTIONS = 0.05, 2
 # A bulk flow is held back if what was read is less than this part of what it has in runs.
 HELD_BACK_SHARE = 0.5
 # By how much an error rate up is corrected where the rate in runs is e times what was read, and how often; rates agree if the
@@ -183,11 +185,10 @@ def calibrated(made: Callable[[Calibrated], Scenario], readings: Readings, bars:
     present = presented(Calibrated())
     found = Calibrated(within=_within(readings, present.shares))
     for _ in range(UPLOAD_CORRECTIONS):
-        if not present.is_off_up:
+        after = _with_uploads(found, readings, present, has_errors=False)
+        if after == found or not present.is_off_up:
             break
-        before, found = found, _with_uploads(replace(found, thinks=present.thinks), readings, present)
-        if found == before:
-            break
+        found = replace(after, thinks=present.thinks)
         present = presented(found)
     found = replace(found, within=_within(readings, present.shares))
     has_errors, has_others, thinks = False, False, THINK_CORRECTIONS
@@ -195,14 +196,14 @@ def calibrated(made: Callable[[Calibrated], Scenario], readings: Readings, bars:
         is_thinking = bool(present.off) and thinks > 0
         has_errors = has_errors or _has_errors(readings, present.shares)
         errors = _errors(found, readings, present.shares) if has_errors else {}
-        is_right = _agree(errors, found.errors) and not is_thinking
+        after = _with_uploads(replace(found, errors=errors), readings, present, has_errors)
+        is_right = _agree(errors, found.errors) and _agree(after.moved, found.moved) and not is_thinking
         if not has_others and (is_right or number >= THINK_CORRECTIONS) and _has_others(readings, present.shares):
             has_others, is_right, thinks = True, False, THINK_CORRECTIONS
         gap = _gap(readings, present.shares, OTHERS) if has_others else 0.0
         if is_right and abs(gap) <= TOLERANCE:
             break
-        found = replace(found, errors=errors, others=min(max(found.others + gap, 0.0), MOST_OTHERS))
-        found = _with_uploads(found, readings, present)
+        found = replace(after, others=min(max(found.others + gap, 0.0), MOST_OTHERS))
         if is_thinking:
             thinks -= 1
             found = replace(found, thinks={**found.thinks, **present.thinks})
@@ -214,17 +215,17 @@ def _agree(errors: Mapping[str, float], before: Mapping[str, float]) -> bool:
     return all(abs(errors.get(name, 0.0) - before.get(name, 0.0)) <= TOLERANCE for name in {*errors, *before})
 
 
-def _with_uploads(found: Calibrated, readings: Readings, present: Present) -> Calibrated:
-    """Error rates up by what uploads have in excess. The first is that of frames down; where retries tell it, the rate moves it by at most what these leave open."""
+def _with_uploads(found: Calibrated, readings: Readings, present: Present, has_errors: bool) -> Calibrated:
+    """Error rates up by what uploads have in excess. The first is that of frames down; where retries tell it and there are errors, the rate moves it: up by at most what these leave open."""
     errors_up, moved = {}, {}
     for name, excess in present.excess.items():
         more = UPLOAD_STEP * excess if abs(excess) > UPLOAD_TOLERANCE else 0.0
-        if upward(name) in present.shares:
-            most = MOST_DEVIATIONS * math.sqrt(_variance(found, readings, present.shares, upward(name)))
-            moved[name] = float(np.clip(found.moved.get(name, 0.0) + more, -most, most))
-        else:
+        if upward(name) not in present.shares:
             rate = found.errors_up.get(name, found.errors.get(name, 0.0)) + more
             errors_up[name] = float(np.clip(rate, 0, MOST_ERRORS))
+        elif has_errors:
+            most = MOST_DEVIATIONS * math.sqrt(_variance(found, readings, present.shares, upward(name)))
+            moved[name] = float(np.clip(found.moved.get(name, 0.0) + more, -MOST_ERRORS, most))
     return replace(found, errors_up=errors_up, moved=moved)
 
 
@@ -362,14 +363,21 @@ def shown(scenario: Scenario, readings: Readings, progress: Progress | None = No
     arrays = {name: column.fill_null(np.nan).to_numpy().astype(np.float64) for name, column in found.items()}
     shares = {name: values for name, values in arrays.items() if np.isfinite(values).sum() > 1}
     thinks, off = _thinks(scenario, results, readings.documents)
-    return Present(shares, thinks, off, _excess(results, readings.uploads))
+    return Present(shares, thinks, off, _excess(results, readings))
 
 
-def _excess(results: Results, uploads: Mapping[str, float]) -> dict[str, float]:
-    """By station, the logarithm of the mean rate of its uploads over that which was read."""
-    up = results.flows.filter(pl.col("station").is_in([*uploads]), direction="up")
-    sums = up.group_by("station").agg(pl.col("goodput_mbps").sum() / pl.col("seed").n_unique())
-    return {name: math.log(max(mbps, LEAST_UPLOAD_MBPS) / uploads[name]) for name, mbps in sums.iter_rows()}
+def _excess(results: Results, readings: Readings) -> dict[str, float]:
+    """By station, the logarithm of the mean rate of its uploads over that which was read; 0 if they differ by chance alone, where retries tell errors as well."""
+    up = results.flows.filter(pl.col("station").is_in([*readings.uploads]), direction="up")
+    sums = up.group_by("station", "seed", maintain_order=True).agg(pl.col("goodput_mbps").sum())
+    excess = {}
+    for (name,), rows in sums.group_by("station", maintain_order=True):
+        station, values = str(name), rows["goodput_mbps"].to_numpy()
+        read, mean = readings.uploads[station], float(values.mean())
+        share = readings.shares.get(upward(station))
+        chance = prediction_half_width(values, share.elapsed_s / readings.run_s[1]) if share else 0.0
+        excess[station] = math.log(max(mean, LEAST_UPLOAD_MBPS) / read) if abs(mean - read) > chance else 0.0
+    return excess
 
 
 def _thinks(

@@ -207,7 +207,7 @@ def _count(
         sends = known[1] if known else packet.is_of_client()
         client = hardware[0 if sends else 1]
         name = known[0] if known else client.hex(":") or (one if sends else two)[0].hex()
-        connection = seen.connections[key] = Connection(name, packet.protocol, one if sends else two)
+        connection = seen.connections[key] = Connection(name, packet.protocol, one if sends else two, at)
     is_up = known[1] if known else one == connection.client
     if packet.protocol == TCP:
         connection.handshake(at, packet.flags, is_up)

@@ -16,6 +16,7 @@ from wifair.observed.network import (
     BULK,
     Change,
     Counters,
+    Delay,
     Direction,
     Documents,
     Observed,
@@ -64,6 +65,8 @@ class Way:
     packets: int = 0
     seconds: int = 0
     last_second: int = -1
+    # When the connection began, the first data came, and the latest.
+    opened_at: float | None = None
     first_at: float | None = None
     last_at: float = 0.0
     # Whether the sender has sent older data again by its timer, since the last new data.
@@ -159,6 +162,7 @@ class Connection:
     protocol: int
     # Address and port of the station's end.
     client: tuple[bytes, int]
+    opened_at: float | None = None
     ways: dict[bool, Way] = field(default_factory=lambda: {True: Way(), False: Way()})
     # When a packet of the handshake left for the server, whose answer gives the round-trip time.
     asked_at: float | None = None
@@ -171,6 +175,10 @@ class Connection:
     # Time and sequence number of the first and of the last echo request.
     echoes: tuple[tuple[float, int], tuple[float, int]] | None = None
     handshake_s: float | None = None
+
+    def __post_init__(self) -> None:
+        for way in self.ways.values():
+            way.opened_at = self.opened_at
 
     def handshake(self, at: float, flags: int, is_up: bool) -> None:
         """Takes the round-trip time to the server: from the station's SYN or SYN-ACK to the answer."""
@@ -329,15 +337,18 @@ def _station(
     key: str, file: str, began: float, elapsed: float, connections: list[Connection], radio: Radio | None
 ) -> Station:
     rates = {False: 0.0, True: 0.0}
-    carried: dict[bool, list[Way]] = {False: [], True: []}
+    carried: dict[bool, list[Connection]] = {False: [], True: []}
     traffic: list[Traffic] = []
     for connection in connections:
-        flows, rest = _traffic(connection, file, began, elapsed)
+        flows, rest = _traffic(connection, file, began, elapsed, radio is not None)
         traffic += flows
         for way, mbps in rest.items():
             rates[way] += mbps
-            carried[way].append(connection.ways[way])
-    documents = {_direction(way): found for way, each in carried.items() if (found := _documents(each, elapsed))}
+            carried[way].append(connection)
+    documents = {}
+    for way, mine in carried.items():
+        if found := _documents([each.ways[way] for each in mine], elapsed):
+            documents[_direction(way)] = replace(found, delay=_delay(mine, radio is not None))
     mean = {
         way: read(mbps, "payload of connections that are not bulk", file) if mbps >= LEAST_MBPS else None
         for way, mbps in rates.items()
@@ -390,11 +401,22 @@ def _documents(ways: list[Way], elapsed: float) -> Documents | None:
     sizes = np.array([sum(way.payload_bytes for way in page) for page in pages], dtype=np.float64)
     side_by_side = float(np.median([sum(way.payload_bytes >= LEAST_BYTES for way in page) for page in pages]))
     connections = min(max(round(side_by_side), 1), MOST_SIDE_BY_SIDE)
-    return Documents(len(pages), float(sizes.mean()), float(sizes.std()), connections)
+    think_s = max(elapsed - sum(spans), 0.0) / len(pages)
+    return Documents(len(pages), float(sizes.mean()), float(sizes.std()), connections, think_s)
+
+
+def _delay(connections: list[Connection], has_wait: bool) -> Delay | None:
+    """The median of their delays."""
+    known = [each.one_way_delay_ms for each in connections]
+    there = sorted((each for each in known if each is not None), key=lambda each: each.value)
+    return Delay(there[len(there) // 2], has_wait) if there else None
 
 
 def _begin(way: Way) -> float:
-    return way.first_at if way.first_at is not None else math.inf
+    """When a document begins that this connection carries: with its handshake. Infinite without data."""
+    if way.first_at is None:
+        return math.inf
+    return way.first_at if way.opened_at is None else way.opened_at
 
 
 def _up_retries(radio: Radio, file: str) -> Value[float] | None:
@@ -404,7 +426,7 @@ def _up_retries(radio: Radio, file: str) -> Value[float] | None:
 
 
 def _traffic(
-    connection: Connection, file: str, began: float, elapsed: float
+    connection: Connection, file: str, began: float, elapsed: float, has_wait: bool
 ) -> tuple[list[Traffic], dict[bool, float]]:
     """The flows of a connection, and the mean rates by direction of what is no flow."""
     ways = connection.ways
@@ -441,7 +463,7 @@ def _traffic(
                 keys["tcp"] = _marked(each)
             bulk = {"application": assumed(BULK, what)}
             flow = Traffic(direction, read(keys, "sequence numbers of TCP", file), remark, mbps[way], assumed=bulk)
-            flows.append(replace(flow, one_way_delay_ms=connection.one_way_delay_ms))
+            flows.append(replace(flow, delay=_delay([connection], has_wait)))
         elif connection.protocol == TCP:
             rest[way] = mbps[way]
     return flows, rest

@@ -51,6 +51,8 @@ STEADY = 1.1
 DOCUMENT_S, STEADY_S, LEAST_BYTES = 5.0, 1.0, 10_000
 # The largest half of a range of sizes, as a part of their mean.
 WIDEST = 0.9
+# The shortest think time, in seconds.
+LEAST_THINK_S = 0.01
 # The initial window of TCP in bytes: 10 segments (RFC 6928).
 INITIAL_BYTES = 14_480
 UNKNOWN_TIME = "no time was read"
@@ -58,7 +60,7 @@ DOCUMENTS = "documents, with think times by the mean rate that was read"
 CALL = "small packets at similar rates both ways: datagrams at the rate that was read"
 PICTURE = "packets below full size at similar low rates both ways, as of a call with a picture: datagrams at the rate that was read"
 PAUSES = "documents, since in at least 20 % of the seconds less than a tenth of the mean rate came"
-CAPTURED = "documents, as large and over as many connections as in the capture on average: one after another"
+CAPTURED = "documents, as large, over as many connections and as far apart as in the capture on average"
 NO_PAUSES = "bulk, since in more than 80 % of the seconds at least a tenth of the mean rate came"
 HELD_BACK = "documents, since as bulk data it would have more than twice the rate that was read"
 
@@ -247,9 +249,9 @@ def flow(
         return {"application": udp}, CALL if (load.packet_bytes or 0) <= CALL_BYTES else PICTURE
     if load.pauses and not load.pauses.is_waiting:
         return {"application": BULK}, NO_PAUSES
+    if load.documents:
+        return {"application": _captured(load.documents)}, CAPTURED
     documents = web(load.mbps, capacity_mbps, rtt_s, cycle_s(load))
-    if documents and load.documents:
-        return {"application": {**documents, **_sizes(load.documents)}}, CAPTURED
     if documents and load.pauses:
         return {"application": documents}, PAUSES
     if documents and is_full is False and load.mbps < BULK_SHARE[False] * capacity_mbps / loads:
@@ -271,20 +273,20 @@ def competing_uploads(observed: Observed, loads: Sequence[Load]) -> list[Load]:
 
 def cycle_s(load: Load) -> float:
     """The time from one document to the next, if the load is documents."""
-    if load.documents and load.mbps:
-        return load.documents.mean_bytes * 8 / 1e6 / load.mbps
     if not load.pauses:
         return DOCUMENT_S
     return load.pauses.cycle_s if load.pauses.is_waiting else STEADY_S
 
 
-def _sizes(documents: Documents) -> dict[str, Any]:
-    """Five sizes, all equally likely, with this mean and standard deviation: a deviation is √2 steps. One document alone says nothing of it: sizes are then from half to three halves of it."""
+def _captured(documents: Documents) -> dict[str, Any]:
+    """These documents. Five sizes, all equally likely, have their mean and standard deviation: a deviation is √2 steps. One document alone says nothing of it: sizes are then from half to three halves of it."""
     mean = documents.mean_bytes
     step = documents.deviation_bytes / math.sqrt(2) if documents.count > 1 else mean / 4
     step = max(round(min(step, WIDEST * mean / 2)), 1)
     sizes = {"min_bytes": round(mean) - 2 * step, "max_bytes": round(mean) + 2 * step, "step_bytes": step}
-    return sizes | ({"connections": documents.connections} if documents.connections > 1 else {})
+    side_by_side = {"connections": documents.connections} if documents.connections > 1 else {}
+    think_s = max(significant(documents.think_mean_s), LEAST_THINK_S)
+    return {"name": "web", **sizes, "think_mean_s": think_s, **side_by_side}
 
 
 def web(mbps: float, capacity_mbps: float, rtt_s: float, cycle_s: float) -> dict[str, Any]:

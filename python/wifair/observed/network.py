@@ -131,18 +131,28 @@ class Traffic:
     # Payload of what goes both ways in the other direction.
     back_mbps: float | None = None
     assumed: Mapping[str, Value[Any]] = field(default_factory=dict)
-    # Half the shortest round-trip time to the server.
-    one_way_delay_ms: Value[float] | None = None
+    delay: Delay | None = None
+
+
+@dataclass(frozen=True)
+class Delay:
+    """Half the shortest round-trip time to a server. `has_wait`: whether the wait in the queue of the access point is part of it."""
+
+    one_way_ms: Value[float]
+    has_wait: bool
 
 
 @dataclass(frozen=True)
 class Documents:
-    """Documents that come one after another, as a capture shows them: their number, mean size and standard deviation in bytes, and connections side by side."""
+    """Documents that come one after another, as a capture shows them: their number, mean size and standard deviation in bytes, connections side by side, and the mean time from one to the next in seconds."""
 
     count: int
     mean_bytes: float
     deviation_bytes: float
     connections: int
+    think_mean_s: float
+    # The median of their connections.
+    delay: Delay | None = None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from typing import Any
 from wifair.errors import InputError, ScenarioError
 from wifair.observed import loads
 from wifair.observed.calibration import (
-    LEAST_THINK_S,
     NEIGHBOURS,
     Calibrated,
     Readings,
@@ -25,7 +24,7 @@ from wifair.observed.calibration import (
 )
 from wifair.observed.links import Keys, Links
 from wifair.observed.loads import Load
-from wifair.observed.network import BULK, DATAGRAMS, Observed, Station, Traffic, Value, assumed, read, unknown
+from wifair.observed.network import BULK, DATAGRAMS, Delay, Observed, Station, Traffic, Value, assumed, read, unknown
 from wifair.observed.rates import MOST_S
 from wifair.planned import RATES
 from wifair.scenario.scenario import Scenario
@@ -253,8 +252,8 @@ def _changing(event: Table) -> str:
 
 def _of_documents(flow: Table) -> str:
     """The name of a flow of documents; empty for another flow."""
-    application = flow.keys.get("application")
-    is_web = application is not None and isinstance(application.value, Mapping) and "think_mean_s" in application.value
+    application = _application(flow)
+    is_web = isinstance(application, Mapping) and "think_mean_s" in application
     return str(flow.keys["name"].value) if is_web else ""
 
 
@@ -360,7 +359,7 @@ def _thinking(flow: Table, found: Calibrated) -> Table:
         return flow
     application = flow.keys["application"]
     own = application.of({**application.value, "think_mean_s": loads.significant(think_s)})
-    is_short = think_s <= LEAST_THINK_S
+    is_short = think_s <= loads.LEAST_THINK_S
     less = ", of which the documents reach less, even with the shortest think time" if is_short else ""
     return replace(flow, keys={**flow.keys, "application": own}, remark=f"{flow.remark}{less}")
 
@@ -416,26 +415,26 @@ def _flows(
                 rtt_s,
                 full.get((key, load.direction)),
             )
-            flows.append(_flow(named[key], load, *rule))
+            delay = _delay(load.documents.delay, False, head) if load.documents else {}
+            flows.append(_flow(named[key], load, *rule, delay))
         flows += [
-            _described(named[key], number, traffic, _delay(traffic, head))
+            _described(named[key], number, traffic, _delay(traffic.delay, True, head))
             for number, traffic in enumerate(station.traffic)
         ]
     return flows
 
 
-def _delay(traffic: Traffic, head: list[Table]) -> Keys:
+def _delay(own: Delay | None, is_bulk: bool, head: list[Table]) -> Keys:
     """The delay of a flow's server, if it is longer than that of the wire.
 
-    The shortest round-trip time has the wait at the access point as well, which is short at some time where a station waits for its own packets alone.
+    With the wait at the access point, it counts for bulk flows alone, and where a station waits for its own packets: that wait is short at some time, if there are packets all the time.
     """
     [wire] = [table.keys["one_way_delay_ms"] for table in head if table.header == "[wire]"]
     [scheme] = [table.keys["scheme"].value for table in head if table.header == "[ap]"]
-    own = traffic.one_way_delay_ms
     has_own_queue = (scheme["name"] if isinstance(scheme, Mapping) else scheme) == OF_STATIONS
-    if own is None or wire.origin == "given" or not has_own_queue or own.value <= FARTHER * wire.value:
+    if own is None or wire.origin == "given" or (own.has_wait and not (is_bulk and has_own_queue)):
         return {}
-    return {"one_way_delay_ms": own}
+    return {"one_way_delay_ms": own.one_way_ms} if own.one_way_ms.value > FARTHER * wire.value else {}
 
 
 def _rtt_s(title: str, head: list[Table]) -> float:
@@ -543,13 +542,13 @@ def _capacity(title: str, head: list[Table], stations: Mapping[str, Keys]) -> di
     return {link: row["full"]["packets"] * IP_BYTES * 8 / row["full"]["airtime_us"] for link, row in access.items()}
 
 
-def _flow(station: str, load: Load, keys: Mapping[str, Any], rule: str) -> Table:
+def _flow(station: str, load: Load, keys: Mapping[str, Any], rule: str, delay: Keys) -> Table:
     rate = "an unknown rate" if load.mbps is None else f"{load.mbps:.3g} Mbps of payload"
     size = f" in packets of {load.packet_bytes:.0f} bytes on average" if load.packet_bytes else ""
     remark = f"{rate}{size}"
     made: Keys = {"name": _name(f"{station}-{load.direction}"), "station": _name(station)}
     made["direction"] = load.origin.of(load.direction)
-    return Table("[[flows]]", made | {key: assumed(each, rule) for key, each in keys.items()}, remark)
+    return Table("[[flows]]", {**made, **{key: assumed(each, rule) for key, each in keys.items()}, **delay}, remark)
 
 
 def _described(station: str, number: int, traffic: Traffic, delay: Keys) -> Table:
