@@ -11,8 +11,8 @@ from wifair.observed import calibration
 from wifair.observed.calibration import Calibrated, Present, Readings, Share, calibrated, upward
 
 STATIONS = [f"station-{number}" for number in range(1, 7)]
-# Of a cell full of uploads: the share of frames that collide without errors, by how much errors lower it, since lost frames make windows and queues smaller, and by how much an error rate lowers the logarithm of
-# the rate of an upload.
+# Of a cell full of uploads: the share of frames that collide without errors, by how much errors lower it, since windows and
+# queues become smaller, and by how much they lower the logarithm of the rate of an upload.
 COLLISIONS, FEWER, SLOWER = 0.28, 2.5, 12.0
 NOISE = np.linspace(-0.01, 0.01, calibration.SEEDS)
 
