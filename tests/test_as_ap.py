@@ -16,7 +16,7 @@ from conftest import ROOT, Cli
 from observing import BUSY, imported_text, shorten, station
 from wifair import Scenario, load
 from wifair.advising.doubts import doubts
-from wifair.observed import calibration, document, imported, loads, observe, tables
+from wifair.observed import calibration, document, drafting, imported, loads, observe
 from wifair.observed.as_ap import mode_of, write
 from wifair.observed.origins import marks
 from wifair.observed.written import text
@@ -215,7 +215,7 @@ def test_errors_are_told_from_collisions(tmp_path: Path) -> None:
     before = Scenario.from_settings(tomllib.loads(ROUND_TRIP)).override({**errors, "run.duration_s": 60})
     write(before.run(seeds=1), tmp_path)
     made = imported([tmp_path / "seed-1" / f"{name}.txt" for name in ("station", "survey", "info")])
-    assert made.remarks == (tables.NO_SERIES,)
+    assert made.remarks == (drafting.NO_SERIES,)
     found = [each.get("frame_error_rate", {"data_down": 0.0})["data_down"] for each in made.settings()["stations"]]
     assert found == [pytest.approx(rate, abs=0.02) for rate in (0.04, 0.04, 0.1, 0.0)]
     varied = {doubt.family for doubt in doubts(made.scenario(), marks(text(made)))[0]}
@@ -349,7 +349,7 @@ def test_retries_of_single_frames_are_those_of_collisions(tmp_path: Path) -> Non
     counted = [each.counters.retries for each in observe(files).stations.values()]
     assert [each.value for each in counted if each] == results.stations.filter(direction="down")["retries"].to_list()
     made = imported(files)
-    assert made.remarks == (tables.NO_SERIES,)
+    assert made.remarks == (drafting.NO_SERIES,)
     assert [each for each in made.settings()["stations"] if "frame_error_rate" in each] == []
 
 
@@ -389,7 +389,7 @@ def test_documents_that_reach_less_than_was_read_say_so(
 ) -> None:
     few = BUSY | {"tx_bytes": "9120000", "tx_packets": "6100"}
     monkeypatch.setattr(
-        "wifair.observed.tables.calibrated",
+        "wifair.observed.drafting.calibrated",
         lambda *_: calibration.Calibrated(thinks={"station-1-down": think_s}, within={"station-1": 0.12}),
     )
     (tmp_path / "dump.txt").write_text(station(1, **few, tx_retries="12"))

@@ -20,6 +20,8 @@ links.py                  PHY, width, streams and MCS from the bit rates
 loads.py                  flows from the counters
 calibration.py            error rates and the load of others, by runs of the scenario
 tables.py                 tables of a scenario, each value with its origin
+flows.py                  those of flows
+drafting.py               all of them, of an observed network
 written.py                its file
 as_ap.py                  a run as its access point shows it
 shown.py                  what an access point shows, as numbers: of a measurement, and of runs in the same way

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from typing import Any, Generic, Literal, TypeVar
 
+from wifair.errors import InputError
 from wifair.observed.bitrate import ANY, Bitrate
 
 T = TypeVar("T")
@@ -112,6 +113,8 @@ def _continued(mine: Dumps, later: Dumps) -> Dumps:
 
 # The application of a flow that has data at all times, by a rule.
 BULK = "bulk"
+# The station of a file without one.
+CLIENT = "client"
 # Applications without TCP.
 DATAGRAMS = ("game", "ping", "udp", "voip")
 
@@ -302,3 +305,16 @@ class Observed:
         if there and there.has_payload and station.has_payload:
             self.instead[station.place] = None
         self.stations[station.key] = there.merged(station) if there else station
+
+
+def with_traffic(observed: Observed) -> dict[str, Station]:
+    """The stations. Traffic without a station is that of the only one, or of one that no other file has."""
+    if not observed.traffic:
+        return observed.stations
+    if len(observed.stations) > 1:
+        raise InputError(
+            f"{', '.join(observed.files)}: which of {len(observed.stations)} stations has the flows of flent is unknown; allowed here: a "
+            "dump of that station alone, or none."
+        )
+    there = [*observed.stations.values()] or [Station(CLIENT, "", name=CLIENT)]
+    return {each.key: replace(each, traffic=(*each.traffic, *observed.traffic)) for each in there}

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from wifair.errors import InputError
+from wifair.observed.drafting import document
 from wifair.observed.network import given
 from wifair.observed.readers import observe
-from wifair.observed.tables import Document, Names, document
+from wifair.observed.tables import Document, Names
 from wifair.study.job import Bars, no_bars
 
 __all__ = ["Document", "Names", "document", "imported", "observe"]

@@ -14,8 +14,7 @@ import polars as pl
 
 from wifair.observed import as_ap, interface, loads, station_dump, survey_dump
 from wifair.observed.calibration import NEIGHBOURS
-from wifair.observed.network import Direction, Observed, Station
-from wifair.observed.tables import with_traffic
+from wifair.observed.network import Direction, Observed, Station, with_traffic
 from wifair.stats import Values, jain
 
 if TYPE_CHECKING:

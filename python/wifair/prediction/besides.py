@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from wifair.observed.loads import LEAST_MBPS
-from wifair.observed.network import Direction, Observed, Station
+from wifair.observed.network import Direction, Observed, Station, with_traffic
 from wifair.observed.shown import Quantity
-from wifair.observed.tables import with_traffic
 from wifair.prediction.measurement import Measured, Measurement
 from wifair.prediction.prediction import Prediction
 

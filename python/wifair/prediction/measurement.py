@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from wifair.errors import InputError
-from wifair.observed.network import Observed
+from wifair.observed.network import Observed, with_traffic
 from wifair.observed.readers import observe, visible
 from wifair.observed.shown import Flows, Quantity, of_network, with_cell
-from wifair.observed.tables import with_traffic
 from wifair.stats import Values
 from wifair.study.job import Bars, no_bars
 
