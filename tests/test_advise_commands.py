@@ -172,7 +172,10 @@ def test_names_in_commands_that_no_file_has_are_named() -> None:
     for each in EVERY:
         assert each.commands
         assert each.commands.assumed
-        told = wording.assumed_names(each.commands)
+        told = wording.of_commands(each.commands)
         assert ("radio0 (`uci show wireless` shows yours)" in told) is (each.commands.tool == "uci")
         assert ("phy0 (`iw dev` shows yours)" in told) is (each.commands.tool in ("iw", "debugfs"))
         assert ("wlan0 (`iw dev` shows yours)" in told) is (each.commands.tool == "tc")
+        lines = [*each.commands.do, *each.commands.undo]
+        restarts = any(line in ("systemctl restart hostapd", "wifi reload") for line in lines)
+        assert ("Stations are disconnected" in told) is restarts

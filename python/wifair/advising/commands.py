@@ -48,6 +48,11 @@ class Commands:
         words = " ".join((*self.do, *self.undo))
         return {name: how for name, how in ASSUMED.items() if name in words}
 
+    @property
+    def restarts(self) -> bool:
+        """Whether they start hostapd again, which disconnects all stations."""
+        return self.tool in ("hostapd", "uci")
+
 
 def qdisc(tx_queue: Mapping[str, Any]) -> str | None:
     """A transmit queue of a plan as arguments of `tc qdisc`; None if no qdisc is like it."""

@@ -50,10 +50,11 @@ def not_tried(advice: Advice) -> str:
     return NOT_TRIED_AT_ONE if advice.bss else NOT_TRIED
 
 
-def assumed_names(commands: Commands) -> str:
-    """Which names in the commands are assumed, and which commands show the right ones."""
+def of_commands(commands: Commands) -> str:
+    """Which names in the commands are assumed, which commands show the right ones, and whether stations notice."""
     told = ", ".join(f"{name} (`{how}` shows yours)" for name, how in commands.assumed.items())
-    return f"The commands assume these names: {told}."
+    restarts = " Stations are disconnected for some seconds when hostapd starts again." if commands.restarts else ""
+    return f"The commands assume these names: {told}.{restarts}"
 
 
 def of_others(advice: Advice, change: Change) -> list[str]:

@@ -231,7 +231,7 @@ def _print_commands(best: Change) -> None:
     lasting = "" if best.commands.lasting else " (until the next restart)"
     print_lines(["", f"Set it{lasting}:", *(f"    {line}" for line in best.commands.do)])
     print_lines(["Undo it:", *(f"    {line}" for line in best.commands.undo)])
-    print_text(wording.assumed_names(best.commands))
+    print_text(wording.of_commands(best.commands))
     print_lines([""])
 
 

@@ -38,7 +38,7 @@ def of_advice(advice: Advice, title: str, arguments: Sequence[str]) -> Report:
                 [
                     Code("\n".join(best.commands.do), f"Set {best.name} ({kind}):"),
                     Code("\n".join(best.commands.undo), "Undo it:"),
-                    Findings([wording.assumed_names(best.commands)]),
+                    Findings([wording.of_commands(best.commands)]),
                 ],
             )
         )
