@@ -253,3 +253,28 @@ def test_a_series_counts_no_more_retries_than_its_sum() -> None:
     # One A-MPDU may be on the air when the run ends.
     assert all(abs(many - one) <= 64 for many, one in zip(*found, strict=True))
     assert sum(found[0]) <= sum(found[1]) + 64
+
+
+def test_a_series_that_was_stopped_within_a_dump_ends_with_the_one_before() -> None:
+    """As by Ctrl-C: whatever the place in its last station, and whatever is left of the line."""
+    blocks = [
+        "".join(
+            f"Station 02:00:00:00:00:0{name} (on wlan0)\n\trx bytes:\t{100 * at}\n\trx packets:\t{at}\n\ttx bytes:\t{1000 * at}\n\ttx packets:\t{at}\n"
+            f"\ttx retries:\t{at}\n\ttx bitrate:\t65.0 MBit/s MCS 7\n\tconnected time:\t{at} seconds\n"
+            for name in "12"
+        )
+        for at in (10, 11, 12)
+    ]
+    whole = "".join(blocks)
+    begin = whole.rindex("Station")
+    for end in range(begin + 1, len(whole)):
+        observed = Observed()
+        station_dump.read_into(observed, "station.txt", whole[:end])
+        one, other = observed.stations.values()
+        assert (len(one.dumps), len(other.dumps)) == (3, 2), whole[begin:end]
+        assert len(observed.remarks) == 1
+        assert observed.remarks[0].startswith("station.txt:41: the last dump is cut in this station")
+    observed = Observed()
+    station_dump.read_into(observed, "station.txt", whole)
+    assert [len(each.dumps) for each in observed.stations.values()] == [3, 3]
+    assert not observed.remarks

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from wifair.errors import InputError
@@ -19,6 +20,7 @@ from wifair.observed.network import Counters, Observed, Station, Value, read
 
 NAME = "iw station dump"
 _HEAD = re.compile(r"Station (\S+) \(on (\S+)\)")
+_HEADS = re.compile(r"^Station (\S+) \(on", re.MULTILINE)
 # Counters by iw's name, with their unit.
 _COUNTERS = {
     "rx bytes": ("up_bytes", ""),
@@ -43,7 +45,8 @@ def read_into(observed: Observed, file: str, content: str) -> None:
     """Adds the stations of a dump. Raises `InputError` for a value that iw does not print."""
     device = ""
     heads: list[tuple[Line, str, Fields]] = []
-    for line in lines(file, content):
+    begin = _cut_within_a_line(content)
+    for line in lines(file, content[:begin]):
         head = _HEAD.match(line.text)
         if line.text.startswith("Station") and not head:
             raise line.error("Station", line.text, "Station ADDRESS (on DEVICE)")
@@ -59,14 +62,28 @@ def read_into(observed: Observed, file: str, content: str) -> None:
             raise line.error("first line", line.text, "Station ADDRESS (on DEVICE)")
     if not heads:
         raise InputError(f"{file}: has no station; allowed here: the output of `iw dev DEVICE station dump`.")
+    lacking = _cut([fields for _, _, fields in heads])
+    place = f"{Path(file).name}:{content[:begin].count(chr(10)) + 1}" if begin is not None else ""
+    if lacking and any(address == heads[-1][1] for _, address, _ in heads[:-1]):
+        place = heads.pop()[0].place
     stations = [_station(line, address, fields) for line, address, fields in heads]
     for station in _with_frequent_rates(stations):
         observed.add(station)
-    if lacking := _cut([fields for _, _, fields in heads]):
+    if place:
+        observed.remarks.append(f"{place}: the last dump is cut in this station, whose dump before is its last one")
+    elif lacking:
         observed.remarks.append(
             f"{heads[-1][0].place}: the last station has no {', '.join(lacking)}, which all others have: the dump looks cut, and what is assumed of the "
             "station instead may be wrong; make the dump again"
         )
+
+
+def _cut_within_a_line(content: str) -> int | None:
+    """Where the last station of a series begins, if it ends within a line, as a series that was stopped; None otherwise."""
+    addresses = [head[1] for head in _HEADS.finditer(content)]
+    if content.endswith("\n") or len(set(addresses)) == len(addresses):
+        return None
+    return content.rindex("\nS") + 1
 
 
 def _with_frequent_rates(dumps: Sequence[Station]) -> list[Station]:
