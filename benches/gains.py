@@ -1,14 +1,14 @@
-"""How far predicted gains are from those in networks that were only observed: by one dump, by a dump per second, and with a capture as well.
+"""How far predicted gains are from those in networks that were only observed: by one dump, by a dump per second, and with captures as well.
 
     .venv/bin/python benches/gains.py --seed N [--count N] [--rows DIR] [--threads N] [--page docs/advise.md]
 
 1. The networks are those of `wifair population` with this seed, kind by kind in turn, as in benches/closed_loop.py: the first `--count` of each kind.
-2. Each runs for 60 s, as its access point shows it: with one station dump, with a dump per second, and with a capture of its radio as well. `import` makes a scenario of each.
+2. Each runs for 60 s, as its access point shows it: with one station dump, with a dump per second, with a capture of its interface as well, and with one of its radio besides. `import` makes a scenario of each.
 3. Each of `CHANGES` is made in the network and in these scenarios, which run with ten seeds before and after it. Its gain is the mean difference of the goal's value, or of
    its logarithm if gains are factors.
 
 The error is the absolute difference between the gain in the scenario and in the network, a mean over the changes of a network. The table has means over networks with 95 % intervals, and in
-the last columns the error without any prediction: the absolute gain itself, and by how much the capture makes the error smaller than the dump per second has it. Networks in which a goal has no value in one of the four do not count for it. Rows are kept in DIR, and
+the last columns the error without any prediction: the absolute gain itself, and by how much the capture of the interface makes the error smaller than the dump per second has it. Networks in which a goal has no value in one of the five do not count for it. Rows are kept in DIR, and
 the same command continues where it was stopped.
 """
 
@@ -41,10 +41,22 @@ from wifair.tuning.goals import parsed
 COMMAND = "benches/gains.py"
 CHANGES = ("stations' CWmin 63", "stations' AIFSN 7 and CWmin 31", "256 packets", "AP's AIFSN 2 and CWmin 7")
 SEEDS, DURATION_S = 10, 30
-ONE, MANY, CAPTURED, TRUE = "one dump", "a dump per second", "a capture as well", "the network"
+ONE, MANY, INTERFACE, RADIO, TRUE = (
+    "one dump",
+    "a dump per second",
+    "a capture of the interface",
+    "one of the radio as well",
+    "the network",
+)
+WIRE = "ap-wire.pcapng"
 DUMPS = (STATION, SURVEY, INFO)
 # By what is observed: whether the station dump is one per second, and the files.
-SHOWN_BY = {ONE: (False, DUMPS), MANY: (True, DUMPS), CAPTURED: (True, (*DUMPS, CAPTURE))}
+SHOWN_BY = {
+    ONE: (False, DUMPS),
+    MANY: (True, DUMPS),
+    INTERFACE: (True, (*DUMPS, WIRE)),
+    RADIO: (True, (*DUMPS, CAPTURE, WIRE)),
+}
 # By scenario, goal and change, the gain.
 Gains = dict[str, dict[str, dict[str, float]]]
 
@@ -56,7 +68,7 @@ def scenarios(network: Network) -> dict[str, Scenario]:
     for name, (is_series, files) in SHOWN_BY.items():
         shown = sampled(true) if is_series else true
         with tempfile.TemporaryDirectory() as folder:
-            write(shown.run(seeds=[SHOWN[0]], traces=Traces(folder) if CAPTURE in files else None), folder)
+            write(shown.run(seeds=[SHOWN[0]], traces=Traces(folder) if WIRE in files else None), folder)
             found[name] = imported([Path(folder) / f"seed-{SHOWN[0]}" / file for file in files]).scenario()
     return found
 
@@ -156,16 +168,17 @@ def main() -> None:
                 f"`{want}`",
                 f"{len(by[TRUE])}",
                 *(written(values, criterion) for values in by.values()),
-                written(np.array(by[MANY]) - by[CAPTURED], criterion),
+                written(np.array(by[MANY]) - by[INTERFACE], criterion),
             )
         )
     heads = (
         "goal",
         "networks",
         *(f"error by {name}" for name in (ONE, MANY)),
-        f"with {CAPTURED}",
+        f"with {INTERFACE}",
+        f"with {RADIO}",
         "without a prediction",
-        "less by the capture",
+        "less by the interface",
     )
     made = table(heads, rows)
     print(made)
