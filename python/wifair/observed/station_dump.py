@@ -21,6 +21,7 @@ from wifair.observed.network import Counters, Observed, Station, Value, read
 NAME = "iw station dump"
 _HEAD = re.compile(r"Station (\S+) \(on (\S+)\)")
 _HEADS = re.compile(r"^Station (\S+) \(on", re.MULTILINE)
+_NUMBER = re.compile(r"\d+")
 # Counters by iw's name, with their unit.
 _COUNTERS = {
     "rx bytes": ("up_bytes", ""),
@@ -83,7 +84,10 @@ def _cut_within_a_line(content: str) -> int | None:
     addresses = [head[1] for head in _HEADS.finditer(content)]
     if content.endswith("\n") or len(set(addresses)) == len(addresses):
         return None
-    return content.rindex("\nS") + 1
+    begin = content.rindex("\nS") + 1
+    # iw prints fields in one order: the last line of the station before has the same one, but for its number.
+    ends = (_NUMBER.sub("", part.rstrip("\r\n").rpartition("\n")[2]) for part in (content[:begin], content))
+    return None if len(set(ends)) == 1 else begin
 
 
 def _with_frequent_rates(dumps: Sequence[Station]) -> list[Station]:
