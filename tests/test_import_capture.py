@@ -301,6 +301,8 @@ def test_data_that_overlaps_in_time_is_of_one_document() -> None:
     ]
     with_handshakes = conversations._documents(opened, 60.0)
     assert with_handshakes == replace(found, think_mean_s=(60 - 4.0 - 1.5) / 2)
+    idle_before = conversations._documents([replace(way, opened_at=-20.0) for way in carrying(*pages)], 60.0)
+    assert idle_before == found  # as of browsers, which open connections before they want them
     assert conversations._documents(carrying((0.0, 1.0, 9_999), (2.0, 3.0, 9_999)), 60.0) is None
     [alone] = [conversations._documents(carrying((5.0, 6.0, 50_000), (7.0, 8.0, 500)), 60.0)]
     assert alone is not None

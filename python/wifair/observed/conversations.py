@@ -50,6 +50,8 @@ CALL_PAYLOAD, CALL_FRAME_MS, CALL_FRAMES, CALL_OFF = 300, 10, range(1, 7), 0.1
 CALL_PACKETS, CALL_ALIKE = 100, 0.9
 # The packets of each second over those of its interval, at least and at most: queues delay some by less than half a second.
 CALL_LEAST, CALL_MOST = 0.5, 1.5
+# The longest time from the first packet of a connection to its first data: TCP's initial timeout (RFC 6298, 2.1).
+HANDSHAKE_S = 1.0
 # A document has at most so many connections side by side, in a scenario.
 MOST_SIDE_BY_SIDE = 64
 # Bytes of the header of RTP (RFC 3550, 5.1).
@@ -413,10 +415,12 @@ def _delay(connections: list[Connection], has_wait: bool) -> Delay | None:
 
 
 def _begin(way: Way) -> float:
-    """When a document begins that this connection carries: with its handshake. Infinite without data."""
+    """When a document begins that this connection carries: with its handshake, unless the connection was idle after that. Infinite without data."""
     if way.first_at is None:
         return math.inf
-    return way.first_at if way.opened_at is None else way.opened_at
+    if way.opened_at is None or way.first_at - way.opened_at > HANDSHAKE_S:
+        return way.first_at
+    return way.opened_at
 
 
 def _up_retries(radio: Radio, file: str) -> Value[float] | None:
