@@ -83,6 +83,20 @@ def test_the_warning_of_a_former_name_shows_the_line_that_uses_it(tmp_path: Path
     assert done.stderr.count("DeprecationWarning") == 1
 
 
+def test_a_module_of_a_package_with_lazy_names_can_be_imported_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = tmp_path / "lazy_room"
+    room.mkdir()
+    (room / "__init__.py").write_text("from wifair.names import face\n__getattr__ = face(__name__, 'main')\n")
+    (room / "main.py").write_text("from lazy_room.maker import made\nbelow = None\n")
+    (room / "maker.py").write_text("from lazy_room import below\nmade = below.VALUE\n")
+    (room / "below.py").write_text("VALUE = 3\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert import_module("lazy_room.maker").made == 3
+    assert import_module("lazy_room").made == 3
+
+
 def test_a_name_that_never_was_is_not_found() -> None:
     with pytest.raises(ModuleNotFoundError):
         import_module("wifair.nowhere")

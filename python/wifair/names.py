@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -30,11 +31,16 @@ FORMER = {
 
 
 def face(package: str, main: str) -> Callable[[str], Any]:
-    """The `__getattr__` of a package that re-exports the names of its module `main`."""
+    """The `__getattr__` of a package that re-exports the names of its module `main`.
+
+    A module of the package comes before a name of `main`, which it may be that imports the module.
+    """
 
     def found(name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if find_spec(f"{package}.{name}"):
+            return import_module(f"{package}.{name}")
         return getattr(import_module(f"{package}.{main}"), name)
 
     return found

@@ -15,7 +15,7 @@ from wifair.prediction.measurement import Measured, Measurement, measurement, na
 from wifair.prediction.prediction import Other, Pair, Prediction, read
 from wifair.study.job import Bars, no_bars
 
-__all__ = ["Checked", "Verdict", "check", "measurement", "read"]
+__all__ = ["Checked", "Verdict", "check", "read"]
 
 
 # What a measurement shows of a goal, by its metric or, without a goal, by the criterion that decides
