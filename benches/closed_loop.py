@@ -171,7 +171,10 @@ def agree(predicted: Interval, true: Interval) -> bool:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A row of the table. `holds` and `by_chance` are None without a prediction, `is_left` without the advice to change nothing, `differs` without a comparison."""
+    """A row of the table. `holds` and `by_chance` are None without a prediction, `is_left` without the advice to change nothing, `differs` without a comparison.
+
+    `stands` is how the network with the advised change compares with itself without, by its goal.
+    """
 
     row: tuple[str, ...]
     holds: bool | None = None
@@ -180,6 +183,7 @@ class Outcome:
     is_fit: bool = False
     # Whether runs of the scenario differ from what was measured.
     differs: bool | None = None
+    stands: str | None = None
 
     @property
     def is_wrong(self) -> bool:
@@ -227,8 +231,9 @@ def judged(network: Network, advising: Advising, advice: Advice, threads: int | 
     title = f"leave it; nearest: {change.name}" if is_left else change.name
     if not true.n:
         return Outcome((title, "", "", "no value of this goal", ""))
+    stands = standing(criterion, with_it, without)
     if is_left:
-        is_right = standing(criterion, with_it, without) is not Standing.BETTER
+        is_right = stands is not Standing.BETTER
         words = "rightly left" if is_right else "**wrongly left**"
         row = (title, "", "", criterion.effect_text(true), words)
         return Outcome(row, is_left=is_right)
@@ -236,7 +241,7 @@ def judged(network: Network, advising: Advising, advice: Advice, threads: int | 
     by_chance, holds = agree(predicted, true), agree(assumed, true)
     verdict = "chance alone" if by_chance else "with what is assumed" if holds else "**no**"
     effects = tuple(map(criterion.effect_text, (predicted, assumed, true)))
-    return Outcome((title, *effects, verdict), holds, by_chance)
+    return Outcome((title, *effects, verdict), holds, by_chance, stands=stands.value)
 
 
 def standing(criterion: Criterion, with_it: Values, without: Values) -> Standing:
@@ -305,6 +310,10 @@ def summary(found: Sequence[Outcome]) -> str:
         f"Of {len(predicted)} predicted gains, {sum(bool(each.holds) for each in predicted)} hold within the interval for chance and what is assumed, "
         f"{sum(bool(each.by_chance) for each in predicted)} of them within that for chance alone."
     )
+    stand = [each.stands for each in predicted if each.stands is not None]
+    if stand:
+        better, worse = (stand.count(each.value) for each in (Standing.BETTER, Standing.WORSE))
+        text += f" Made in the network, {better} of {len(stand)} advised changes make it better by its goal, and {worse} worse, by what matters and beyond chance."
     if left:
         right = sum(bool(each.is_left) for each in left)
         text += f" In {right} of the {len(left)} networks that are left as they are, the nearest change gains no more than what matters."

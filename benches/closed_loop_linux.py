@@ -175,16 +175,16 @@ def outcome(network: Network, kernel: Kernel, given: argparse.Namespace) -> Outc
         criterion.effect_text(true),
         criterion.effect_text(simulated(network, change, goals, criterion, given.threads)),
     )
+    stands = standing(criterion, with_it, without)
     if not is_advised(advice):
-        is_right = standing(criterion, with_it, without) is not Standing.BETTER
+        is_right = stands is not Standing.BETTER
         words = "rightly left" if is_right else "**wrongly left**"
         return Outcome((*head, f"leave it; nearest: {change.name}", "", "", *effects, words), is_left=is_right)
     predicted, assumed = advice.effect(change, criterion), advice.predicted(change, criterion)
     by_chance, holds = agree(predicted, true), agree(assumed, true)
     verdict = "chance alone" if by_chance else "with what is assumed" if holds else "**no**"
-    return Outcome(
-        (*head, change.name, *map(criterion.effect_text, (predicted, assumed)), *effects, verdict), holds, by_chance
-    )
+    row = (*head, change.name, *map(criterion.effect_text, (predicted, assumed)), *effects, verdict)
+    return Outcome(row, holds, by_chance, stands=stands.value)
 
 
 def simulated(

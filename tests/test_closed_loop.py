@@ -72,6 +72,13 @@ def test_wrong_advice_is_set_against_what_differs_from_the_measurement() -> None
     assert told.endswith("and of 1 of the 4 others.")
 
 
+def test_changes_that_make_the_network_worse_are_counted() -> None:
+    """Also where the prediction holds, since its interval may have both signs."""
+    made = [Outcome((), holds=True, stands=each.value) for each in Standing if each is not Standing.UNFINISHED]
+    assert " 1 of 6 advised changes make it better by its goal, and 1 worse" in summary(made)
+    assert "make it better" not in summary([Outcome((), holds=True), Outcome((), is_left=True)])
+
+
 def test_drawn_networks_are_the_same_in_every_run() -> None:
     networks = NETWORKS[len(GALLERY) :]
     assert [(each.name, each.want) for each in networks[:5]] == [
