@@ -10,7 +10,7 @@
 4. The change is made in the network itself, which runs with 24 seeds before and after it.
 
 The prediction holds if the network's gain lies within the predicted interval, which is for chance and for what is assumed together, widened by what the interval of
-the network's gain leaves open. Whether it also holds by chance alone is listed as well. Where the advice is to leave the network as it is, the change that led the search, or that with the largest
+the network's gain leaves open. Whether it also holds by chance alone is listed as well, and how many of the changes make the network better and worse. Where the advice is to leave the network as it is, the change that led the search, or that with the largest
 gain in it, is made all the same: the advice was wrong if that gains more than what matters.
 
 Networks are those of the gallery, and those of `wifair population --seed 7`, kind by kind in turn, in this order until ten networks have a predicted gain. The order and the

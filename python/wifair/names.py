@@ -33,7 +33,7 @@ FORMER = {
 def face(package: str, main: str) -> Callable[[str], Any]:
     """The `__getattr__` of a package that re-exports the names of its module `main`.
 
-    A module of the package comes before a name of `main`, which it may be that imports the module.
+    A module of the package comes before a name of `main`: `main` may import the module that asks, and is not complete then.
     """
 
     def found(name: str) -> Any:
